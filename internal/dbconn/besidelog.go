@@ -44,11 +44,7 @@ func BesideLog(ctx context.Context, db *sql.DB, mysql bool, rights []string) ([]
 		return nil, err
 	}
 	for _, h := range holders {
-		how := h.How
-		if h.Shut {
-			how += shutSuffix
-		}
-		add(accountPrefix+h.Name(), how)
+		add(h.line())
 	}
 	if mysql {
 		// Their names are in tables that take the longer the more tables there are.

@@ -28,3 +28,9 @@ func Set(d Dialect, kind string) []string {
 	}
 	return names
 }
+
+// HolderLine is the line of BesideLog of a holder.
+func HolderLine(h Holder) string {
+	name, how := h.line()
+	return name + beside + how
+}

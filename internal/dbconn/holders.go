@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 const (
-	// accountPrefix begins the lines of BesideLog about accounts that have one of the rights which it was asked for, and
-	// shutSuffix ends those of accounts that nobody can log in as, and of roles.
-	accountPrefix, shutSuffix = "account ", ", but shut"
+	// accountPrefix begins the lines of BesideLog about accounts that have one of the rights which it was asked for. The
+	// account is in quotes, whatever is in its name, and openState or shutState goes before its rights: shut is one that
+	// nobody can log in as, or a role.
+	accountPrefix        = "account "
+	openState, shutState = "open: ", "shut: "
+	// shutSuffix ended the lines of those once, whose accounts were not in quotes; archives have such.
+	shutSuffix = ", but shut"
 
 	// Each asks for lines of three: "shut", an account that nobody can log in as; "role", who has a role, and which;
 	// "everybody", roles that all accounts have.
@@ -46,6 +51,12 @@ type Holder struct {
 	Shut bool
 }
 
+// Opened reports whether it can be logged in as, and could not be, or had none of the rights, when others were known. Which
+// rights it has does not matter: each of them is enough.
+func (h Holder) Opened(known []Holder) bool {
+	return !h.Shut && !slices.ContainsFunc(known, func(k Holder) bool { return !k.Shut && k.Name() == h.Name() })
+}
+
 // Name is USER@HOST.
 func (h Holder) Name() string { return h.User + "@" + h.Host }
 
@@ -57,17 +68,41 @@ func (h Holder) Is(user string) bool {
 	return h.User == user || h.Host == "" && (h.User == public || h.User == mandatory)
 }
 
+// line is what BesideLog writes of it: its name, and how it is.
+func (h Holder) line() (name, how string) {
+	state := openState
+	if h.Shut {
+		state = shutState
+	}
+	return accountPrefix + strconv.Quote(h.Name()), state + h.How
+}
+
 // Holders are those of a list by BesideLog. They need not be in it: a list of before has none.
 func Holders(list []string) (all []Holder) {
 	for _, line := range list {
 		if line, ok := strings.CutPrefix(line, accountPrefix); ok {
-			name, how, _ := strings.Cut(line, beside)
-			how, shut := strings.CutSuffix(how, shutSuffix)
-			user, host := splitName(name)
-			all = append(all, Holder{user, host, how, shut})
+			all = append(all, holderOf(line))
 		}
 	}
 	return all
+}
+
+// holderOf is the one of a line, behind its prefix.
+func holderOf(line string) Holder {
+	if quoted, err := strconv.QuotedPrefix(line); err == nil && quoted[0] == '"' {
+		name, _ := strconv.Unquote(quoted) // which QuotedPrefix has tried
+		user, host := splitName(name)
+		rest := strings.TrimPrefix(line[len(quoted):], beside)
+		how, shut := strings.CutPrefix(rest, shutState)
+		if !shut {
+			how = strings.TrimPrefix(rest, openState)
+		}
+		return Holder{user, host, how, shut}
+	}
+	name, how, _ := strings.Cut(line, beside)
+	how, shut := strings.CutSuffix(how, shutSuffix)
+	user, host := splitName(name)
+	return Holder{user, host, how, shut}
 }
 
 func splitName(name string) (user, host string) {

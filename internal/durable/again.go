@@ -77,15 +77,13 @@ func (k *Keeper) beginEpoch(ctx context.Context, keys string, complete bool) err
 	if err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
-	fences, err := newFences(k.Instance, epoch, archive.Position{}, archive.Position{}, k.Log, k.dueNow)
+	fences, err := newFences(k.Instance, epoch, archive.Position{}, archive.Position{}, k.fences.powers.Load(), k.Log, k.dueNow)
 	if err != nil {
 		return fmt.Errorf("begin an epoch: %w", errors.Join(err, log.Close()))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.trouble, k.ended = nil, nil
-	powers := k.fences.powers.Load()
-	fences.powers.Store(powers)
 	k.log, k.epoch, k.Seed, k.fences = log, epoch, k.Archive.Manifest.Last().GTIDState, fences
 	k.ship = k.shipper()
 	return nil

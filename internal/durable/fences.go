@@ -89,13 +89,13 @@ type keptFences struct {
 
 // newFences begins with what an earlier supervisor of the same data has found: all of the log up to end was judged by
 // it. Where there is nothing of it, what is in memory of the log behind at, which the newest base backup has, is judged
-// again.
-func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, log *slog.Logger, found func()) (*fences, error) {
+// again, too: for statements by which somebody may have got one of powers.
+func newFences(i *instance.Instance, epoch uint32, at, end archive.Position, powers *repeatable.Powers, log *slog.Logger, found func()) (*fences, error) {
 	f := &fences{
 		dir: i.DataDir(), files: repeatable.Files{Dir: i.DataDir(), Folds: server.FoldsNames(i.Spec.Set)}, path: i.FencesPath(), epoch: epoch, server: i.Server, log: log, found: found,
 		meter: meter{costs: i.Server.Family().ReplayCosts()}, judge: repeatable.New(i.Server.Flavour == server.MySQL), total: map[string]int64{}, alarm: make(chan struct{}, 1),
 	}
-	f.powers.Store(&repeatable.Powers{})
+	f.powers.Store(powers)
 	if err := f.findHistoric(); err != nil {
 		return nil, err
 	}

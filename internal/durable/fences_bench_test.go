@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -52,7 +53,7 @@ func BenchmarkFences(b *testing.B) {
 			i := &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}
 			size := len(text) / transactions * together
 			for b.Loop() {
-				f, err := newFences(i, 1, archive.Position{}, archive.Position{File: number}, slog.New(slog.DiscardHandler), func() {})
+				f, err := newFences(i, 1, archive.Position{}, archive.Position{File: number}, &repeatable.Powers{}, slog.New(slog.DiscardHandler), func() {})
 				if err != nil {
 					b.Fatal(err)
 				}

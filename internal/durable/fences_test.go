@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
@@ -114,6 +116,45 @@ func TestFences(t *testing.T) {
 	})
 }
 
+// TestJudgedAgainForPowers: a log that is judged again, since nothing is left of what an earlier supervisor found, as after a
+// move, tells who may have got a right by which a session switches it off.
+func TestJudgedAgainForPowers(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		srv := servertest.Start(t, servertest.Find(t, want))
+		srv.RestartAs(t, server.Run, false, nil)
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		exec(t, db, "CREATE USER other@localhost")
+		exec(t, db, "GRANT SUPER ON *.* TO other@localhost")
+		i := &instance.Instance{Record: instance.Record{Dir: filepath.Dir(srv.DataDir())}, Made: instance.Made{Server: srv.Server}}
+		files, err := binlog.Files(srv.DataDir(), server.BinlogName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := fileNumber(files[len(files)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fi, err := os.Stat(filepath.Join(srv.DataDir(), serverLog(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		powers := powersOf(srv.Server, nil)
+		for _, found := range []string{"by the log", "by the file"} {
+			f, err := newFences(i, 1, archive.Position{}, archive.Position{File: file, Offset: fi.Size()}, &powers, slog.New(slog.DiscardHandler), func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := "a statement names the privilege SUPER"; !slices.Contains(f.blind.Why, why) {
+				t.Errorf("%s: nothing is said of it: %q", found, f.blind.Why)
+			}
+		}
+	})
+}
+
 // TestFenceCutByAKill has a supervisor end when it was shown one half of a statement that is a fence, as where the log is
 // archived in pieces: the next one, which is shown the other half, finds it.
 func TestFenceCutByAKill(t *testing.T) {
@@ -174,7 +215,7 @@ func begin(t *testing.T, i *instance.Instance, end archive.Position, found func(
 	if found == nil {
 		found = func() {}
 	}
-	f, err := newFences(i, 1, archive.Position{}, end, slog.New(slog.DiscardHandler), found)
+	f, err := newFences(i, 1, archive.Position{}, end, &repeatable.Powers{}, slog.New(slog.DiscardHandler), found)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,11 +119,11 @@ func keep(ctx context.Context, a *Archive, i *instance.Instance, boot string, po
 			err = errors.Join(err, k.log.Close())
 		}
 	}()
-	if k.fences, err = newFences(i, epoch, a.basedAt(epoch), end, log, k.dueNow); err != nil {
+	powers := powersOf(i.Server, k.BesideLog())
+	if k.fences, err = newFences(i, epoch, a.basedAt(epoch), end, &powers, log, k.dueNow); err != nil {
 		return nil, err
 	}
 	k.fences.meter.carried = k.carry(epoch, end)
-	k.Look(k.BesideLog())
 	k.ship = k.shipper()
 	files, err := binlog.Files(i.DataDir(), server.BinlogName)
 	if err != nil {

@@ -176,7 +176,7 @@ func (w *watch) lookForHolders(now, known []dbconn.Holder) {
 		p.openFirst = append([]dbconn.Holder{}, now...)
 	}
 	for _, h := range now {
-		if !h.Shut && (h.Is(w.inst.Endpoint.User) || !slices.Contains(known, h) && !slices.Contains(p.openFirst, h)) {
+		if (!h.Shut && h.Is(w.inst.Endpoint.User)) || h.Opened(slices.Concat(known, p.openFirst)) {
 			w.keeper.Blinded("account " + h.String() + " may")
 		}
 	}
