@@ -209,7 +209,8 @@ func (e *Engine) planJoin(ctx context.Context, q JoinRequest, donor *farMember) 
 	if _, err := srv.Provider(); err != nil {
 		return nil, n, err
 	}
-	if err := errors.Join(srv.CheckMemberSet(c.Spec.Set), checkCluster(ClusterRequest{Name: c.Name, Nodes: 1, Spec: c.Spec, Here: here})); err != nil {
+	c.Spec.Set = srv.MemberSet(c.Spec.Set)
+	if err := checkCluster(ClusterRequest{Name: c.Name, Nodes: 1, Spec: c.Spec, Here: here}); err != nil {
 		return nil, n, RequestError{err}
 	}
 	if srv.Flavour != c.Flavour || srv.Version.Series() != donor.version.Series() || srv.Version.Compare(donor.version) < 0 {

@@ -95,9 +95,7 @@ func (s *Server) Render(c Config) (string, error) {
 	if c.Stage == Replay {
 		c.Set = s.withoutLog(c.Set)
 	}
-	if c.Replica {
-		c.Set = s.withoutReplicas(c.Set)
-	}
+	c.Set = s.withoutRelied(c)
 	facts := c.facts(s)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by ramaria for %s %s at each start; change settings with --set.\n[%sd]\n", s.Flavour, s.Version, s.Flavour)

@@ -218,6 +218,31 @@ func TestCheckSet(t *testing.T) {
 	}
 }
 
+// TestMemberSet: a cluster that was made with settings which members rely on now is refused when it is made, keeps none of them,
+// and a machine that joins it takes over none; so of a replica, whose source has them. Others stay.
+func TestMemberSet(t *testing.T) {
+	for _, s := range []*Server{testServer(Version{10, 11, 14}), testServer(Version{11, 8, 6}), testMySQL(Version{9, 7, 4})} {
+		set := map[string]string{"autocommit": "OFF", "loose_transaction_read_only": "ON", "completion_type": "CHAIN", "read_only": "OFF", "max_connections": "7"}
+		if err := s.CheckMemberSet(set); err == nil {
+			t.Errorf("%s: not refused", s.Name())
+		}
+		if left := s.MemberSet(set); len(left) != 1 || left["max_connections"] != "7" {
+			t.Errorf("%s: a member that joins takes over %v", s.Name(), left)
+		}
+		for name, c := range map[string]Config{"member": {Member: &Member{}}, "replica": {Replica: true}, "alone": {}} {
+			c.Stage, c.Volume, c.DataDir, c.RunDir, c.TmpDir, c.Set = Run, "shm", "/d", "/r", "/t", set
+			text, err := s.Render(c)
+			if err != nil {
+				t.Errorf("%s, %s: %v", s.Name(), name, err)
+			}
+			kept := strings.Contains(text, "\ncompletion_type = CHAIN\n") && strings.Contains(text, "\nautocommit = OFF\n") && strings.Contains(text, "\nloose_transaction_read_only = ON\n")
+			if kept != (name == "alone") || !strings.Contains(text, "\nmax_connections = 7\n") {
+				t.Errorf("%s, %s: %s", s.Name(), name, text)
+			}
+		}
+	}
+}
+
 // TestSmallPacket: a max_allowed_packet too small for Ramaria's own statements is refused where it is asked for, and what has
 // one from before starts, and replays, with the least that is large enough.
 func TestSmallPacket(t *testing.T) {

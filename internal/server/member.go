@@ -94,19 +94,17 @@ var ErrNoProvider = errors.New("no cluster can be made of it")
 
 // CheckMemberSet refuses settings that members of clusters rely on.
 func (s *Server) CheckMemberSet(set map[string]string) error {
-	member := Config{Member: &Member{}}
 	for _, name := range sortedKeys(set) {
-		meant := optionMeant(name)
-		// A redo log as large as Galera's cache would be mapped as that is, and lose commits when the server is killed.
-		relied := meant == "innodb_log_file_size" || strings.HasPrefix(meant, "wsrep_") || strings.HasPrefix(meant, "group_replication_")
-		relied = relied || slices.ContainsFunc(s.Family().profile, func(r setting) bool {
-			return r.fixed && r.replica.of(member) && !r.replica.of(Config{}) && optionMeant(r.name) == meant
-		})
-		if relied {
+		if s.reliedAs(Config{Member: &Member{}}, name) {
 			return fmt.Errorf("use --set %s: members of a cluster rely on their own value\nhint: leave it out", name)
 		}
 	}
 	return nil
+}
+
+// MemberSet are the settings that a member takes over of a cluster, which may be from before some were refused.
+func (s *Server) MemberSet(set map[string]string) map[string]string {
+	return s.withoutRelied(Config{Member: &Member{}, Set: set})
 }
 
 // facts are those of a member; without one they are empty.

@@ -46,13 +46,22 @@ func (s *Server) EventScheduler(set map[string]string) string {
 	return "ON"
 }
 
-// withoutReplicas are the settings that a replica takes over: not those that it relies on, which its source may have.
-func (s *Server) withoutReplicas(set map[string]string) map[string]string {
-	set = maps.Clone(set)
-	maps.DeleteFunc(set, func(name, _ string) bool {
-		return slices.ContainsFunc(s.Family().profile, func(r setting) bool {
-			return r.replica == ifReplica && r.fixed && optionMeant(r.name) == optionMeant(name)
-		})
+// reliedAs reports whether a replica or a member, which a start is of, relies on its own value of a setting, and others do not.
+func (s *Server) reliedAs(c Config, name string) bool {
+	meant := optionMeant(name)
+	// A redo log as large as Galera's cache would be mapped as that is, and lose commits when the server is killed.
+	if c.Member != nil && (meant == "innodb_log_file_size" || strings.HasPrefix(meant, "wsrep_") || strings.HasPrefix(meant, "group_replication_")) {
+		return true
+	}
+	return slices.ContainsFunc(s.Family().profile, func(r setting) bool {
+		return r.fixed && r.replica.of(c) && !r.replica.of(Config{}) && optionMeant(r.name) == meant
 	})
+}
+
+// withoutRelied are the settings that a replica or a member takes over: not those that it relies on, which the source of a
+// replica may have, or a cluster that was made when fewer were refused.
+func (s *Server) withoutRelied(c Config) map[string]string {
+	set := maps.Clone(c.Set)
+	maps.DeleteFunc(set, func(name, _ string) bool { return s.reliedAs(c, name) })
 	return set
 }
