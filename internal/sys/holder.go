@@ -1,8 +1,6 @@
 package sys
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,7 +10,8 @@ import (
 
 // HasOpen reports whether the process pid has the file at path open. The number of a
 // process means another one, or none, in another PID namespace, such as a container's,
-// while a file that both can see is the same. Where it may not be looked, it is true.
+// while a file that both can see is the same. Where it may not be looked, as at another user's process, it is false:
+// who acts on such a number must know.
 func HasOpen(pid int, path string) bool {
 	var want unix.Stat_t
 	if unix.Stat(path, &want) != nil {
@@ -21,7 +20,7 @@ func HasOpen(pid int, path string) bool {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	open, err := os.ReadDir(dir)
 	if err != nil {
-		return errors.Is(err, fs.ErrPermission)
+		return false
 	}
 	for _, fd := range open {
 		var st unix.Stat_t
