@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"unicode"
 
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -50,18 +52,22 @@ func absoluteIn(dir, path string) string {
 // unread are those of files, and of what they include, that an account may not read.
 func unread(a server.Account, files []string, depth int) (list []string) {
 	for _, path := range files {
-		f, err := os.Open(path)
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no end
 		if err != nil {
 			continue // there is none, or it is not for us either
+		}
+		if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+			_ = f.Close()
+			continue // a directory, or a pipe, whose text is gone once it was read
 		}
 		if !May(a, path, 4) {
 			list = append(list, path)
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() && depth > 0 {
-			word, what, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+			word, what := directive(lines.Text())
 			var more []string
-			switch what = strings.TrimSpace(what); word {
+			switch word {
 			case "!include":
 				more = []string{what}
 			case "!includedir":
@@ -77,4 +83,14 @@ func unread(a server.Account, files []string, depth int) (list []string) {
 		_ = f.Close()
 	}
 	return list
+}
+
+// directive are the first word of a line and what follows it, with blanks or tabs between the two.
+func directive(line string) (word, what string) {
+	line = strings.TrimSpace(line)
+	end := strings.IndexFunc(line, unicode.IsSpace)
+	if end < 0 {
+		return line, ""
+	}
+	return line[:end], strings.TrimSpace(line[end:])
 }

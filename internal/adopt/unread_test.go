@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -28,15 +29,19 @@ func TestUnread(t *testing.T) {
 		text string
 		mode os.FileMode
 	}{
-		"my.cnf":          {"[mysqld]\n!includedir " + more + "\n!include " + filepath.Join(dir, "my.cnf") + "\n", 0o644},
+		"my.cnf":          {"[mysqld]\n!includedir\t" + more + "\n!include " + filepath.Join(dir, "my.cnf") + "\n!include " + filepath.Join(dir, "pipe") + "\n!include \t" + filepath.Join(dir, "a b.cnf") + "\n", 0o644},
+		"a b.cnf":         {"", 0o600},
 		"conf.d/open.cnf": {"[mysqld]\n", 0o644}, "conf.d/shut.cnf": {"[mysqld]\nmax_connections=7\n", 0o600}, "conf.d/shut.txt": {"", 0o600},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(f.text), f.mode); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil { // which nobody writes to
+		t.Fatal(err)
+	}
 	list := unread(server.Account{UID: 65534, GID: 65534}, []string{filepath.Join(dir, "my.cnf"), filepath.Join(dir, "none.cnf")}, 1)
-	if got := strings.Join(list, " "); got != filepath.Join(more, "shut.cnf") {
+	if got := strings.Join(list, " "); got != filepath.Join(more, "shut.cnf")+" "+filepath.Join(dir, "a b.cnf") {
 		t.Errorf("got %q", got)
 	}
 	if list := unread(server.Account{}, []string{filepath.Join(dir, "my.cnf")}, 1); len(list) > 0 {
