@@ -116,12 +116,45 @@ func TestInstallRedirected(t *testing.T) {
 			t.Errorf("by %s from where an encrypted server sends on to: %v: %s", with, err, out)
 		}
 	}
+	for name, said := range map[string]string{"BusyBox's": "echo 'wget: unrecognized option' >&2; exit 1", "Wget2": "echo 'GNU Wget2 2.1.0 - multithreaded metalink/file/website downloader'"} {
+		bin := tools(t, "")
+		if err := os.WriteFile(filepath.Join(bin, "wget"), []byte("#!/bin/sh\n"+said+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := install(filepath.Join(dir, "none"), bin, gate.URL+"/on"); err == nil || !strings.Contains(out, "\nhint: install curl, or GNU wget 1;") {
+			t.Errorf("by %s, a wget that cannot be told: %v: %s", name, err, out)
+		}
+	}
+}
+
+// sentOn is a wget that has the files of $FILES at https://gate/files/, and is sent on from https://gate/on/ to where $TO says.
+const sentOn = `#!/bin/sh
+[ "$1" != --version ] || { echo 'GNU Wget 1.21.3 built on linux-gnu.'; exit; }
+case $4 in
+https://gate/files/*) cp "$FILES/${4##*/}" "$3" ;;
+https://gate/on/*) echo "Location: $TO/${4##*/} [following]" >&2; exit 8 ;;
+*) echo "asked for $4" >&2; exit 4 ;;
+esac
+`
+
+// TestInstallSentOn: where a server sends on to may be said without the server, or without how it is asked.
+func TestInstallSentOn(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	makeRelease(t, from, "0.0.1", "#!/bin/sh\necho ramaria version 0.0.1\n")
 	bin := tools(t, "")
-	if err := os.WriteFile(filepath.Join(bin, "wget"), []byte("#!/bin/sh\necho 'wget: unrecognized option' >&2\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "wget"), []byte(sentOn), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := install(filepath.Join(dir, "none"), bin, gate.URL+"/on"); err == nil || !strings.Contains(out, "\nhint: install curl, or GNU wget") {
-		t.Errorf("by a wget that cannot be told: %v: %s", err, out)
+	for to, want := range map[string]string{
+		"/files": "installed ramaria version 0.0.1", "//gate/files": "installed ramaria version 0.0.1", "https://gate/files": "installed ramaria version 0.0.1",
+		"http://gate/files": "leads to http://gate/files/SHA256SUMS, and not to https", "/nowhere": "asked for https://gate/nowhere/SHA256SUMS",
+	} {
+		cmd := exec.Command("/bin/sh", filepath.Join("..", "packaging", "release", "install.sh"))
+		cmd.Env = append(os.Environ(), "FROM=https://gate/on", "PREFIX="+t.TempDir(), "PATH="+bin, "FILES="+from, "TO="+to)
+		if out, err := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
+			t.Errorf("sent on to %s: %v: %s", to, err, out)
+		}
 	}
 }
 

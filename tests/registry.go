@@ -292,7 +292,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-disk-writes", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestMinutesOfTargets", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestExamplesListed", "TestLoginBesideStrangers",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestInstallSentOn", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestMinutesOfTargets", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestExamplesListed", "TestLoginBesideStrangers",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestHomeElsewhere", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 

@@ -48,8 +48,14 @@ wgets() {
 		*) fail "$1 leads to $url, and not to $only" "fetch the files of a release, and: FROM=DIRECTORY sh install.sh" ;;
 		esac
 		LC_ALL=C wget --max-redirect=0 -O "$2" "$url" 2>"$tmp/said" && return
-		url=$(sed -n 's/^ *[Ll]ocation: \([^ ]*\).*/\1/p' "$tmp/said" | tail -n 1)
-		[ -n "$url" ] || break
+		to=$(sed -n 's/^ *[Ll]ocation: \([^ ]*\).*/\1/p' "$tmp/said" | tail -n 1)
+		[ -n "$to" ] || break
+		host=${url#*://}
+		case $to in
+		//*) url=$only:$to ;;
+		/*) url=$only://${host%%/*}$to ;; # on the same server
+		*) url=$to ;;
+		esac
 	done
 	sed -n '$p' "$tmp/said" >&2
 	return 1
@@ -68,8 +74,8 @@ fetch() {
 			# Which holds for where it is sent on to, also.
 			curl --proto "=$only" --tlsv1.2 -fsSL --retry 3 -o "$tmp/$1" "$from/$1" || fail "cannot fetch $from/$1"
 		elif command -v wget >/dev/null 2>&1; then
-			wget --version 2>/dev/null | grep -q '^GNU Wget' ||
-				fail "this wget, perhaps BusyBox's, cannot be kept from going on without encryption" "install curl, or GNU wget; or fetch the files of a release, and: FROM=DIRECTORY sh install.sh"
+			wget --version 2>/dev/null | grep -q '^GNU Wget 1\.' || # Wget2 ends well, and does not say where it is sent
+				fail "this wget, perhaps BusyBox's or Wget2, cannot be kept from going on without encryption" "install curl, or GNU wget 1; or fetch the files of a release, and: FROM=DIRECTORY sh install.sh"
 			wgets "$from/$1" "$tmp/$1" || fail "cannot fetch $from/$1"
 		else
 			fail "there is neither curl nor wget" "fetch the files of a release by hand, and: FROM=DIRECTORY sh install.sh"
