@@ -210,7 +210,10 @@ func (p *Pool) shape(ctx context.Context, s *reset.Session, name string) (*templ
 // the binary log off, or lost it.
 func (p *Pool) outdated(t *supply) bool { return p.spares.rights(t) != p.journal.Rights() }
 
-// define reads who may switch the log off, and what leads to them, and returns the shape with that.
+// define reads who may switch the log off, which no reset sees then, and what leads to them, and returns the shape with
+// that. These are who has what the application does not get here. The rights that let a session act as another account, or
+// apply what is in no log, and that durable instances keep from it besides (server.Family.Blinding), it has itself:
+// instances with templates are not durable.
 func (p *Pool) define(ctx context.Context, s *reset.Session, shape *template.Shape) (*template.Shape, error) {
 	definers, err := template.ReadDefiners(ctx, s.Conn, p.config.Server.Flavour == server.MySQL, p.config.Server.Dialect().Withheld, p.config.Endpoint.Login)
 	if err != nil {

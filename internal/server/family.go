@@ -155,7 +155,8 @@ func (s *Server) Dialect() dbconn.Dialect {
 }
 
 // Blinding are the privileges by which a session keeps what it commits out of the binary log, or gets to do so as another
-// account. Those of other versions are among them: a log may come from one.
+// account. Those of other versions are among them: a log may come from one. They are for durable instances; of who defines
+// what a clone has, the fewer count that Dialect withholds from every application.
 func (f *Family) Blinding() (names []string) {
 	for _, p := range slices.Concat(f.withheld, f.withheldDurable) {
 		if !p.noticed {
