@@ -307,7 +307,6 @@ func TestDurableBlindLost(t *testing.T) {
 		}
 		break
 	}
-	mended()
 
 	blind("third")
 	hide("54")
