@@ -421,12 +421,13 @@ func (m *Manifest) Shut(to time.Time, base uint32) {
 	}
 }
 
-// Lose ends the breaches that no base has, of which what the log lacks is lost: data was made by the log. what is added to
-// what was wrong. They end when they were last known to go on, and are unmended: another base is to have what is left.
-func (m *Manifest) Lose(what string) {
+// Lose ends the breaches of which a base has not all: data was made of that, and by the log, and what the log lacks is lost.
+// what is added to what was wrong. They end when they were last known to go on, and are unmended: another base is to have
+// what is left.
+func (m *Manifest) Lose(base uint32, what string) {
 	for i := range m.Breaches {
 		b := &m.Breaches[i]
-		if !b.Lacking() || strings.HasSuffix(b.What, what) {
+		if !b.Hides(base) || strings.HasSuffix(b.What, what) {
 			continue
 		}
 		b.Open, b.Base = false, 0
@@ -434,8 +435,8 @@ func (m *Manifest) Lose(what string) {
 	}
 }
 
-// Lacking reports whether no base has all that the log may lack of the breach: it goes on, or none was made after it.
-func (b Breach) Lacking() bool { return b.Open || b.Base == 0 }
+// Hides reports whether a base has not all that the log may lack of the breach: it goes on, or that base was not made after it.
+func (b Breach) Hides(base uint32) bool { return b.Open || b.Base == 0 || b.Base > base }
 
 // Unmended reports whether there was a breach after which no base was made.
 func (m *Manifest) Unmended() bool {

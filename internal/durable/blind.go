@@ -206,14 +206,15 @@ func (k *Keeper) noteBlind() error {
 	return f.saved()
 }
 
-// hiddenLost is what the manifest says besides of a time that no base backup has, when data was made by the log.
+// hiddenLost is what the manifest says besides of a time that the base backup has not, when data was made of that and the log.
 const hiddenLost = "; what the log lacks of it since the base backup before is lost"
 
-// tellHidden tells of times of which the log that data is made of may lack commits, and no base backup has them: a session
-// may have hidden them, also where the server was restarted since then, and the base backup was still to be made.
+// tellHidden tells of times of which the log that data is made of may lack commits, and the base backup has them not: a session
+// may have hidden them, also where the server was restarted since then, and the base backup after that was still to be made,
+// or is another one.
 func (a *Archive) tellHidden(r Recovered, note func(string)) {
 	for _, b := range a.Manifest.Breaches {
-		if before := r.More && r.Time.Before(b.From); !b.Lacking() || before {
+		if before := r.More && r.Time.Before(b.From); !b.Hides(r.Base.ID) || before {
 			continue
 		}
 		until := "until " + b.To.Local().Format(time.DateTime)
@@ -225,11 +226,11 @@ func (a *Archive) tellHidden(r Recovered, note func(string)) {
 }
 
 // loseHidden notes that an instance goes on without them.
-func (a *Archive) loseHidden() error {
-	if !slices.ContainsFunc(a.Manifest.Breaches, archive.Breach.Lacking) {
+func (a *Archive) loseHidden(r Recovered) error {
+	if !slices.ContainsFunc(a.Manifest.Breaches, func(b archive.Breach) bool { return b.Hides(r.Base.ID) }) {
 		return nil
 	}
-	return a.save(func(m *archive.Manifest) { m.Lose(hiddenLost) })
+	return a.save(func(m *archive.Manifest) { m.Lose(r.Base.ID, hiddenLost) })
 }
 
 // BlindWhat is what a breach is called by which the log may lack commits.

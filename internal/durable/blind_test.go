@@ -52,7 +52,7 @@ func TestOpenBreach(t *testing.T) {
 		t.Error(diff)
 	}
 	lost := m.Clone()
-	lost.Lose(hiddenLost)
+	lost.Lose(2, hiddenLost)
 	if got := lost.Breaches[1]; got.Open || got.Base != 0 || !got.To.Equal(at(20)) || !strings.HasSuffix(got.What, " is lost") {
 		t.Errorf("after a power cut: %+v", got)
 	}
@@ -128,7 +128,8 @@ func TestHiddenUntilBase(t *testing.T) {
 		{name: "goes on, with a base made meanwhile", breach: archive.Breach{Open: true, Base: 1}, lost: true},
 		{name: "ended by a restart", lost: true},
 		{name: "ended by a restart, behind what is wanted", until: Recovered{More: true, Time: at(5)}},
-		{name: "a base has it", breach: archive.Breach{Base: 2}},
+		{name: "the base has it", breach: archive.Breach{Base: 2}, until: Recovered{Base: archive.Base{ID: 2}}},
+		{name: "another base has it", breach: archive.Breach{Base: 2}, until: Recovered{Base: archive.Base{ID: 1}}, lost: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.breach
@@ -143,7 +144,7 @@ func TestHiddenUntilBase(t *testing.T) {
 				if c.until.More {
 					return
 				}
-				if err := a.loseHidden(); err != nil {
+				if err := a.loseHidden(c.until); err != nil {
 					t.Fatal(err)
 				}
 				want := b

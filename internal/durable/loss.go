@@ -74,7 +74,7 @@ func (a *Archive) totalBefore(at *BrokenError) (n int64) {
 // statements were replayed that need not give the same again: another recovery is to give what this one has given. keys is
 // the directory of keys that all servers of the user share.
 func (a *Archive) GoOnAs(ctx context.Context, i *instance.Instance, keys string, r Recovered) error {
-	if err := a.loseHidden(); err != nil {
+	if err := a.loseHidden(r); err != nil {
 		return err
 	}
 	if r.Lost != nil || r.More || len(r.Fences) > 0 || r.Epoch != a.Manifest.Last().Number {
