@@ -37,9 +37,11 @@ export class State {
     const [row] = await this.#rows(`SELECT DATABASE() AS db, ${names.map(([as, name]) => `@@SESSION.${name} AS ${as}, @@GLOBAL.${name} AS server_${as}`).join(', ')}`)
     // Those that the server has too come back by themselves, unless drivers set them.
     const own = names.filter(([as]) => row[as] !== row[`server_${as}`] || as.startsWith('c'))
+    const setting = (of) => `SET SESSION ${of.map(([as, name]) => `${name} = ${literal(row[as])}`).join(', SESSION ')}`
     return {
       enter: row.db === null ? undefined : `USE \`${row.db.replaceAll('`', '``')}\``,
-      set: `SET SESSION ${own.map(([as, name]) => `${name} = ${literal(row[as])}`).join(', SESSION ')}`,
+      letters: setting(names.filter(([as]) => as.startsWith('c'))),
+      set: setting(own),
     }
   }
 
@@ -48,10 +50,12 @@ export class State {
   async restore() {
     if (!this.#known) await this.#looking
     if (this.#late) return
-    const { enter, set } = this.#known
+    const { enter, letters, set } = this.#known
     const renew = typeof this.#connection.reset === 'function' ? ['reset'] : ['changeUser', {}]
     const commands = [renew, ...[enter, set].filter(Boolean).map((sql) => ['query', sql])]
-    await Promise.all(commands.map((command) => call(this.#connection, ...command)))
+    // mariadb asks for its own character set behind a reset, and so behind ours, unless it has read before that it is set.
+    const told = typeof this.#connection.batch === 'function' ? [call(this.#connection, 'query', letters).catch(() => {})] : []
+    await Promise.all([...told, ...commands.map((command) => call(this.#connection, ...command))])
   }
 
   // giveUp has a restore do nothing that was not begun, since it would be done amid the next test. It reports whether
