@@ -2,7 +2,6 @@
 // and checks them against layers.txt, the one ordered list of layers:
 //
 //	go run ./tests/layers          print and check
-//	go run ./tests/layers -quiet   check
 //	go run ./tests/layers -write   write what is generated from the list, then print and check
 //
 // It fails on a cycle, on an import that does not lead downwards, on one that the list forbids,
@@ -25,11 +24,10 @@ var listText string
 const listFile = "tests/layers/layers.txt"
 
 func main() {
-	quiet := flag.Bool("quiet", false, "print faults only")
 	write := flag.Bool("write", false, "write the rules of .golangci.yml and the table of ARCHITECTURE.md")
 	root := flag.String("C", ".", "the `directory` of the module")
 	flag.Parse()
-	faults, err := run(*root, *write, *quiet)
+	faults, err := run(*root, *write, false)
 	if err != nil {
 		faults = append(faults, err.Error())
 	}
@@ -39,9 +37,7 @@ func main() {
 	if len(faults) > 0 {
 		os.Exit(1)
 	}
-	if !*quiet {
-		fmt.Println("all imports lead downwards")
-	}
+	fmt.Println("all imports lead downwards")
 }
 
 // run returns what is wrong with the layers of the module at root.
