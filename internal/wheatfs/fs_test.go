@@ -82,12 +82,12 @@ func newFS(t testing.TB, o Options) (*FS, string) {
 // until waits for something.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if is() {
 			return
 		}
 	}
-	t.Fatalf("%s: not within a minute", what)
+	t.Fatalf("%s: not within five minutes", what)
 }
 
 // TestWaitsForItself: it is refused where the kernel could wait for the daemon to get it memory.
