@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -296,6 +297,37 @@ func TestFenceBesideAccounts(t *testing.T) {
 	}
 	f.letGo(t)
 	fence.comes(t, "the fence")
+	account.comes(t, "CREATE USER")
+}
+
+// TestAccountsBesideAcks: a statement about accounts, which on MySQL lets nobody in while it waits for its acknowledgement, gets
+// it although the connection for that was ended meanwhile.
+func TestAccountsBesideAcks(t *testing.T) {
+	t.Parallel()
+	f := newFenced(t)
+	admin, err := f.root.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	var p pids
+	if err := json.Unmarshal([]byte(f.ramaria("status", durableName, "--json")), &p); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(p.Supervisor, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stuckFor) // it stops soon
+	account := send(f.root, "CREATE USER waits")
+	account.waits(t, "CREATE USER")
+	var dump int
+	err = admin.QueryRowContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'").Scan(&dump)
+	if err == nil {
+		_, err = admin.ExecContext(t.Context(), fmt.Sprintf("KILL %d", dump))
+	}
+	if err := errors.Join(err, syscall.Kill(p.Supervisor, syscall.SIGCONT)); err != nil {
+		t.Fatal(err)
+	}
 	account.comes(t, "CREATE USER")
 }
 

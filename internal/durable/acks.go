@@ -26,11 +26,16 @@ const (
 	// lookAtReplica is the time between two looks whether the connection still stands: a commit
 	// whose acknowledgement went down with it waits so long at most.
 	lookAtReplica = 50 * time.Millisecond
+	// spareAgain is the pause after a spare connection that could not be made, as where the server has no room for it.
+	spareAgain = time.Second
 )
 
 // acks lets the commits of a server go on, as a semi-synchronous replica of it. A connection that
 // ends, as by KILL, is made again for as long as the server lives, and the last acknowledgement is
 // repeated by it. Nothing waits for that: the log is archived meanwhile.
+//
+// The next connection is logged in before it is needed: on MySQL nobody can log in while a statement about accounts
+// waits for its acknowledgement, and so nobody could acknowledge it.
 type acks struct {
 	socket string
 	login  dbconn.Login
@@ -45,6 +50,12 @@ type acks struct {
 	// before: of one id a server waits until the old one has gone, and MariaDB lets one that went before its ack
 	// receiver had seen it go only when another comes.
 	turns uint32
+	// spare is the connection that comes next, nil if there is none, and spared when one could last not be made. They are
+	// of the goroutine that makes connections, too.
+	spare  *semisync.Replica
+	spared time.Time
+	// stands is closed once a connection stands, and the next is there.
+	stands chan struct{}
 
 	mu sync.Mutex // guards what follows; a connection is made without it
 	// now is the connection, nil if there is none, and from the file that the server was asked to send by it.
@@ -60,8 +71,9 @@ var _ shipper.Acks = (*acks)(nil)
 // begin begins to look after the connection, until close or gone.
 func (a *acks) begin(gone <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.stopped, a.again = cancel, make(chan struct{}, 1)
+	a.stopped, a.again, a.stands = cancel, make(chan struct{}, 1), make(chan struct{})
 	a.beside.Go(func() {
+		defer a.dropSpare()
 		looks := time.NewTicker(lookAtReplica)
 		defer looks.Stop()
 		for {
@@ -97,6 +109,7 @@ func (a *acks) soon() {
 // reports whether all is well.
 func (a *acks) tend(ctx context.Context) bool {
 	if a.shutting() {
+		a.dropSpare()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.drop()
@@ -106,7 +119,51 @@ func (a *acks) tend(ctx context.Context) bool {
 	file := a.file
 	stands := a.now != nil && a.from == file && !sys.HungUp(a.now.Conn())
 	a.mu.Unlock()
-	return stands || file == "" || !a.still() || a.connect(ctx, file) == nil
+	if file == "" || !a.still() {
+		return true
+	}
+	if !stands && a.connect(ctx, file) != nil {
+		return false
+	}
+	a.keepSpare(ctx)
+	return true
+}
+
+// keepSpare logs the next connection in.
+func (a *acks) keepSpare(ctx context.Context) {
+	if a.spare != nil && sys.HungUp(a.spare.Conn()) {
+		a.dropSpare()
+	}
+	if a.spare == nil && time.Since(a.spared) > spareAgain {
+		var err error
+		if a.spare, err = a.logIn(ctx); err != nil {
+			a.spare, a.spared = nil, time.Now()
+		}
+	}
+	select {
+	case <-a.stands:
+	default:
+		close(a.stands) // also without the next: what has no room for that has none later
+	}
+}
+
+// dropSpare closes the next connection.
+func (a *acks) dropSpare() {
+	if a.spare != nil {
+		_ = a.spare.Close() // it was asked for nothing
+		a.spare = nil
+	}
+}
+
+// await waits until statements about accounts cannot keep the first connection from coming any more, or as long as one
+// attempt may take, or until one of what it hangs on is no more.
+func (a *acks) await(gone, done <-chan struct{}) {
+	select {
+	case <-a.stands:
+	case <-gone:
+	case <-done:
+	case <-time.After(connectPatience):
+	}
 }
 
 // shutting reports whether the server has begun to shut down: its socket goes first of all. It waits
@@ -146,11 +203,16 @@ func (a *acks) Ack(file string, offset int64) error {
 func (a *acks) connect(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
-	a.turns++
-	id := replicaID + a.turns%replicaIDs
-	r, err := semisync.Connect(ctx, a.socket, a.login, id)
+	r := a.spare
+	if a.spare = nil; r != nil && r.Start(ctx, file, 4) == nil {
+		return a.take(ctx, r, file)
+	}
+	if r != nil { // it ended before it was needed
+		_ = r.Close()
+	}
+	r, err := a.logIn(ctx)
 	if err != nil && ctx.Err() == nil && a.had() {
-		r, err = semisync.Connect(ctx, a.socket, a.login, id)
+		r, err = a.logIn(ctx)
 	}
 	if err != nil {
 		return err
@@ -159,6 +221,14 @@ func (a *acks) connect(ctx context.Context, file string) error {
 		return errors.Join(err, r.Close())
 	}
 	return a.take(ctx, r, file)
+}
+
+// logIn opens a connection that asks for nothing yet.
+func (a *acks) logIn(ctx context.Context) (*semisync.Replica, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+	defer cancel()
+	a.turns++
+	return semisync.Connect(ctx, a.socket, a.login, replicaID+a.turns%replicaIDs)
 }
 
 // had drops the connection, and reports whether there was one.
