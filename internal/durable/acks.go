@@ -54,8 +54,8 @@ type acks struct {
 	// of the goroutine that makes connections, too.
 	spare  *semisync.Replica
 	spared time.Time
-	// stands is closed once a connection stands, and the next is there.
-	stands chan struct{}
+	// ready is closed once a connection is logged in.
+	ready chan struct{}
 
 	mu sync.Mutex // guards what follows; a connection is made without it
 	// now is the connection, nil if there is none, and from the file that the server was asked to send by it.
@@ -71,7 +71,8 @@ var _ shipper.Acks = (*acks)(nil)
 // begin begins to look after the connection, until close or gone.
 func (a *acks) begin(gone <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.stopped, a.again, a.stands = cancel, make(chan struct{}, 1), make(chan struct{})
+	a.stopped, a.again, a.ready = cancel, make(chan struct{}, 1), make(chan struct{})
+	a.soon()
 	a.beside.Go(func() {
 		defer a.dropSpare()
 		looks := time.NewTicker(lookAtReplica)
@@ -119,10 +120,7 @@ func (a *acks) tend(ctx context.Context) bool {
 	file := a.file
 	stands := a.now != nil && a.from == file && !sys.HungUp(a.now.Conn())
 	a.mu.Unlock()
-	if file == "" || !a.still() {
-		return true
-	}
-	if !stands && a.connect(ctx, file) != nil {
+	if !stands && file != "" && a.still() && a.connect(ctx, file) != nil {
 		return false
 	}
 	a.keepSpare(ctx)
@@ -141,9 +139,9 @@ func (a *acks) keepSpare(ctx context.Context) {
 		}
 	}
 	select {
-	case <-a.stands:
+	case <-a.ready:
 	default:
-		close(a.stands) // also without the next: what has no room for that has none later
+		close(a.ready) // also where there is none: what has no room for it may have none for long
 	}
 }
 
@@ -156,10 +154,10 @@ func (a *acks) dropSpare() {
 }
 
 // await waits until statements about accounts cannot keep the first connection from coming any more, or as long as one
-// attempt may take, or until one of what it hangs on is no more.
+// attempt may take, or until one of what it hangs on is no more. The log may be followed much later, by a slow disk.
 func (a *acks) await(gone, done <-chan struct{}) {
 	select {
-	case <-a.stands:
+	case <-a.ready:
 	case <-gone:
 	case <-done:
 	case <-time.After(connectPatience):

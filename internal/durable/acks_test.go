@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/semisync"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
 // TestNothingWaitsForConnection: a server that takes a connection and then says nothing holds up neither what is
@@ -63,4 +67,45 @@ func TestNothingIsSaidOfAnotherLog(t *testing.T) {
 	if err := a.take(t.Context(), &semisync.Replica{}, "binlog.000001"); err != nil { // one that cannot write
 		t.Error(err)
 	}
+}
+
+// TestAcksLogInEarly: the connection that acknowledges commits logs in before there is a file to follow. Nobody can log in on
+// MySQL while a statement about accounts waits to be acknowledged; here nobody can since the account is locked.
+func TestAcksLogInEarly(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		srv := servertest.Start(t, servertest.Find(t, want))
+		srv.RestartAs(t, server.Run, false, nil)
+		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		exec(t, db, "CREATE USER acks@localhost IDENTIFIED BY 'Acks-12345'")
+		exec(t, db, "GRANT ALL PRIVILEGES ON *.* TO acks@localhost")
+		a := &acks{socket: srv.Endpoint.Socket, login: dbconn.Login{User: "acks", Password: "Acks-12345"}, still: func() bool { return true }}
+		a.begin(make(chan struct{}))
+		defer a.close()
+		a.await(nil, nil)
+		exec(t, db, "ALTER USER acks@localhost ACCOUNT LOCK")
+		files, err := binlog.Files(srv.DataDir(), server.BinlogName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Start(files[len(files)-1]); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(connectPatience); ; time.Sleep(lookAtReplica) {
+			n := 0
+			if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'acks' AND command LIKE 'Binlog Dump%'").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			if n == 1 {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal("the server sends its log to nobody")
+			}
+		}
+	})
 }

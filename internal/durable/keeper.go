@@ -179,7 +179,7 @@ func (k *Keeper) shipper() *shipper.Shipper {
 
 // Serve follows the log of the server that runs now, until Stop or until it ends. At the level Acknowledged
 // commits go on when the log is archived; at the level Delayed they may be ahead of that, and be interval old then.
-// It returns once commits can go on.
+// It returns once who acknowledges them is logged in.
 func (k *Keeper) Serve(level server.Durability, interval time.Duration, gone <-chan struct{}) error {
 	if err := k.trim(); err != nil {
 		return err
