@@ -36,6 +36,8 @@ type Dialect struct {
 	// Detached asks for the names of prepared XA transactions of connections of other users than
 	// one, which comes last; "" where such a transaction belongs to its connection alone.
 	Detached string
+	// Everybodys asks for the roles that all accounts have by a setting, of which no log tells; "" where there is none.
+	Everybodys string
 	// ReadOnlyDatabases says that a single database can be made read only.
 	ReadOnlyDatabases bool
 	// Applier is how it speaks of replicas.

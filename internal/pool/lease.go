@@ -175,7 +175,11 @@ func (p *Pool) restore(l *lease) error {
 		return err
 	}
 	err = p.provision(p.life, s, l, func() error {
+		roles := p.journal.Roles()
 		_, err := p.engine.Reset(p.life, s, &l.database, reset.RestoreCounters)
+		if p.journal.Roles() != roles {
+			l.database.Shape = nil // nobody gets it: see put
+		}
 		return err
 	})
 	done(err)

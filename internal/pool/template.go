@@ -219,6 +219,11 @@ func (p *Pool) define(ctx context.Context, s *reset.Session, shape *template.Sha
 	if err != nil {
 		return nil, err
 	}
+	for user := range definers.Blinding {
+		if leased(user) { // whatever gave it that
+			p.journal.Strengthen(user)
+		}
+	}
 	shape = shape.Redefined(definers)
 	if err = shape.ReadElsewhere(ctx, s.Conn); err == nil {
 		err = shape.CheckElsewhere(ctx, s.Conn)

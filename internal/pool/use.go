@@ -74,11 +74,27 @@ func (p *Pool) onLease(ctx context.Context, name string, f func(*reset.Session, 
 	if err != nil {
 		return err
 	}
-	if err = p.current(ctx, s, l); err == nil {
-		err = f(s, l)
-	}
+	err = p.put(ctx, s, l, func() error { return f(s, l) })
 	done(err)
 	p.leases.renew(l)
+	return err
+}
+
+// rolesTries is how often a database is put back while somebody changes the roles that all accounts have.
+const rolesTries = 3
+
+// put calls f, which puts the database of a lease back, once that is current, and again where f finds other roles that all
+// accounts have than before: by one a session may have switched the log off, and no log tells of the setting.
+func (p *Pool) put(ctx context.Context, s *reset.Session, l *lease, f func() error) (err error) {
+	for range rolesTries {
+		roles := p.journal.Roles()
+		if err = p.current(ctx, s, l); err == nil {
+			err = f()
+		}
+		if p.journal.Roles() == roles {
+			break
+		}
+	}
 	return err
 }
 
@@ -177,7 +193,8 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 			_, err := p.shape(undo, s, l.Template) // of which this one is not then
 			again = err == nil
 		}
-		if again {
+		// What it did without the log, the next account's reset would not look for.
+		if again && !p.journal.Mighty(l.Login.User) {
 			next = p.spares.reuse(l)
 		}
 		if next == nil {

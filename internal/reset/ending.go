@@ -38,7 +38,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 	atWork := statements{user: d.User}
 	for {
 		rest.prepared = rest.prepared[:0]
-		ask := []dbconn.Question{atWork.ask(), prepared(&rest.prepared)}
+		ask := append(r.everybodys(), atWork.ask(), prepared(&rest.prepared))
 		if counters != nil {
 			clear(counters)
 			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
@@ -46,7 +46,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
 		switch {
 		case errors.Is(err, dbconn.ErrUnseen):
-			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, prepared(&rest.prepared)))
+			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, append(r.everybodys(), prepared(&rest.prepared))...))
 		case err != nil && counters != nil && ctx.Err() == nil:
 			counters = nil // a table of the shape is gone, and will be there again
 			continue

@@ -100,14 +100,17 @@ func (j *Journal) unseen(name string) (tables []string) {
 }
 
 // takeAll is Take, and finds the rows that the log does not have, or says that there may be some.
-func (j *Journal) takeAll(name string, shape *template.Shape) *Changes {
-	unseen := j.unseen(name)
-	c := j.Take(name)
+func (j *Journal) takeAll(d *Database) *Changes {
+	unseen := j.unseen(d.Name)
+	c := j.Take(d.Name)
 	for _, table := range unseen {
 		c.refill(table)
 	}
-	if shape.Definers.Open() {
+	switch {
+	case d.Shape.Definers.Open():
 		c.incomplete("sessions may have switched the binary log off: every account has the right, or the application's")
+	case j.Mighty(d.User):
+		c.incomplete("sessions may have switched the binary log off: " + d.User + ", its account, was given a right by which they do, or call what does; that of another lease has none")
 	}
 	return c
 }

@@ -31,6 +31,13 @@ type Journal struct {
 	// losses is how often something of the log could not be read.
 	losses int
 	rights Rights
+	// roles are those that all accounts have by a setting, as of the last time that it was asked for.
+	roles string
+	// leased says which accounts are those of leases, and mighty are these that Mighty is true of: as few as were given
+	// such rights. blinding are the rights that count.
+	leased   func(user string) bool
+	blinding []string
+	mighty   map[string]bool
 }
 
 // group is a transaction that is being read.
@@ -56,7 +63,7 @@ type group struct {
 
 // OpenJournal follows the log with the given base name in dir, starting with its newest file.
 func OpenJournal(dir, base string) (*Journal, error) {
-	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]rowsMark{}, prepared: map[string]*group{}}
+	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]rowsMark{}, prepared: map[string]*group{}, mighty: map[string]bool{}}
 	if err := j.open(); err != nil {
 		return nil, err
 	}

@@ -238,7 +238,7 @@ func (r *Engine) take(ctx context.Context, s *Session, d *Database, c Counters) 
 			return nil, nil, nil, err
 		}
 	}
-	changes := r.Journal.takeAll(d.Name, d.Shape)
+	changes := r.Journal.takeAll(d)
 	if ended {
 		rest.connections = nil
 		changes.warn("all connections of the database were ended, since one may have had a prepared XA transaction")

@@ -1,8 +1,12 @@
 package reset
 
 import (
+	"database/sql"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // Rights count what the log has of rights that an account has everywhere, such as to switch the log off: as long as they
@@ -85,4 +89,76 @@ func (j *Journal) Rights() Rights {
 	defer j.mu.Unlock()
 	j.read()
 	return j.rights
+}
+
+// heed says which accounts are those of leases, which have a right of some only if others give it to them.
+func (j *Journal) heed(leased func(user string) bool, blinding []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.leased, j.blinding = leased, blinding
+}
+
+// strengthens notes the accounts of leases to which a statement about accounts may give a right by which they switch the
+// log off, become somebody who may, or call what does: a role, any of j.blinding, EXECUTE.
+func (j *Journal) strengthens(sql string, mentioned map[string]bool) {
+	if j.leased == nil || !gives.MatchString(firstWords(sql, 4)) {
+		return
+	}
+	right := !mentioned["on"] || mentioned["all"] || mentioned["execute"] || slices.ContainsFunc(j.blinding, func(right string) bool {
+		return !slices.ContainsFunc(strings.Fields(strings.ToLower(right)), func(word string) bool { return !mentioned[word] })
+	})
+	for name := range mentioned {
+		if right && j.leased(name) {
+			j.mighty[name] = true
+		}
+	}
+}
+
+// Strengthen notes that an account has such a right.
+func (j *Journal) Strengthen(user string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mighty[user] = true
+}
+
+// Mighty reads the log to its end and reports whether an account of a lease has got such a right, also if it has it no
+// more: a session in which the log is off keeps it so.
+func (j *Journal) Mighty(user string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.read()
+	return j.mighty[user]
+}
+
+// everybodys asks for the roles that all accounts have by a setting, along with other questions: no log tells of it.
+func (r *Engine) everybodys() []dbconn.Question {
+	text := r.Server.Dialect().Everybodys
+	if text == "" {
+		return nil
+	}
+	return []dbconn.Question{{Text: text, Row: func(rows *sql.Rows) error {
+		var roles sql.NullString
+		err := rows.Scan(&roles)
+		if err == nil {
+			r.Journal.noteRoles(roles.String)
+		}
+		return err
+	}}}
+}
+
+// noteRoles notes the roles that all accounts have: others than before may give a right to everybody, or take one.
+func (j *Journal) noteRoles(roles string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.roles != roles {
+		j.roles = roles
+		j.rights.unknown()
+	}
+}
+
+// Roles are those that all accounts have by a setting, as the last reset found it.
+func (j *Journal) Roles() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.roles
 }

@@ -39,7 +39,7 @@ const savepointTries = 10
 func (r *Engine) SetSavepoint(ctx context.Context, s *Session, d *Database) error {
 	for range savepointTries {
 		r.releaseSavepoint(d)
-		before := r.Journal.takeAll(d.Name, d.Shape)
+		before := r.Journal.takeAll(d)
 		if why := before.beyondRows(); why != "" {
 			r.Journal.Return(d.Name, before)
 			return r.noSavepoint(d, why)

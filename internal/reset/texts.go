@@ -75,6 +75,9 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 		}
 	}
 	j.rights.statement(sql, kind, mentioned, q.Schema == accountSchema || qualifies[accountSchema])
+	if kind == wide {
+		j.strengthens(sql, mentioned)
+	}
 	if kind == structural && j.makesProcedure(sql, q.Schema, mentioned) {
 		j.rights.Routines++
 	}

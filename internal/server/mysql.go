@@ -52,6 +52,7 @@ var mysqlFamily = Family{
 			"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
 			"WHERE w.processlist_id = %d AND h.processlist_id IS NOT NULL AND k.object_schema = %s",
 		Transactions: dbconn.TransactionsBySchema,
+		Everybodys:   "SELECT @@GLOBAL.mandatory_roles",
 		// https://dev.mysql.com/doc/refman/8.4/en/xa-states.html
 		Detached: "SELECT e.xid_format_id, e.xid_gtrid, IFNULL(e.xid_bqual, '') FROM performance_schema.events_transactions_current e JOIN performance_schema.threads t USING (thread_id) " +
 			"WHERE e.xa_state = 'PREPARED' AND e.state = 'ACTIVE' AND e.xid_gtrid IS NOT NULL AND t.processlist_user <> ",
