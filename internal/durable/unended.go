@@ -15,6 +15,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -24,24 +25,13 @@ import (
 // the base backup that is made of the snapshot, all that is logged behind it is sure to wait; MariaDB lets no more than
 // one group in there. If that is such a statement, the base ends before it.
 
-// unended are statements that end in Aria after they were logged.
-var unended = regexp.MustCompile(sqlBegins + `(?:` + definition + `(?:USER|ROLE|PROCEDURE|FUNCTION|PACKAGE)\b|GRANT\b|REVOKE\b|SET\s+(?:PASSWORD|DEFAULT\s+ROLE)\b)`)
-
-// aboutRoutine are those about routines.
-var aboutRoutine = regexp.MustCompile(sqlBegins + definition + `(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
-
-// sqlBegins is how a statement begins, and definition how one does that makes, changes or removes something. Of whom it is
-// must be read to its end: a trigger or an event with a word like USER in what it does is none of these.
-const (
-	sqlBegins  = `(?is)^\s*(?:/\*.*?\*/\s*)*`
-	definition = `(?:CREATE(?:\s+OR\s+REPLACE)?|ALTER|DROP|RENAME)\s+(?:DEFINER\s*=\s*` + accountPart + `(?:\s*@\s*` + accountPart + `|\s*\(\s*\))?\s+)?(?:AGGREGATE\s+)?`
-	// accountPart is the name of an account or of its host.
-	accountPart = "(?:`(?:[^`]|``)*`|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[^\\s`'\"@(]+)"
-)
-
 // endsLate reports whether a statement of a server ends after it was logged, so that no snapshot has it while it waits.
-func endsLate(s *server.Server, sql []byte) bool {
-	return s.Flavour == server.MariaDB && unended.Match(sql)
+func endsLate(s *server.Server, q *binlog.Query) bool {
+	if s.Flavour != server.MariaDB {
+		return false
+	}
+	of := repeatable.AboutOf(q).Subject
+	return of == repeatable.Accounts || of == repeatable.Routine
 }
 
 // late reports whether an event of a server is a statement that no base has while it waits: waiting for one would be in vain.
@@ -50,7 +40,7 @@ func late(s *server.Server, e *binlog.Event) bool {
 		return false
 	}
 	q, err := binlog.ParseQuery(e)
-	return err == nil && endsLate(s, q.SQL)
+	return err == nil && endsLate(s, &q)
 }
 
 // end is logEnd, but for a statement at the end that the snapshot has not: see above.
@@ -71,7 +61,7 @@ func (s *Snapshot) end() (at archive.Position, gtids string, err error) {
 	if last.Kind != binlog.Statement || last.End != at.Offset || !s.Fence.Before(begins) {
 		return at, gtids, nil
 	}
-	if sql, err := statementIn(path, last); err != nil || !endsLate(s.Instance.Server, sql) {
+	if q, err := statementIn(path, last); err != nil || !endsLate(s.Instance.Server, q) {
 		return at, gtids, err
 	}
 	x, err := binlog.Scan(path, firstEvent, func(g binlog.Group) error {
@@ -89,17 +79,18 @@ func (s *Snapshot) end() (at archive.Position, gtids string, err error) {
 // firstEvent is where the first event of a file begins.
 const firstEvent = 4
 
-// statementIn is the text of the statement that a group is.
-func statementIn(path string, g binlog.Group) (sql []byte, err error) {
-	err = eachEvent(path, g.Start, g.End, func(e *binlog.Event) error {
+// statementIn is the statement that a group is.
+func statementIn(path string, g binlog.Group) (*binlog.Query, error) {
+	var q binlog.Query
+	err := eachEvent(path, g.Start, g.End, func(e *binlog.Event) (err error) {
 		if e.Type != binlog.QueryEvent {
 			return nil
 		}
-		q, err := binlog.ParseQuery(e)
-		sql = bytes.Clone(q.SQL)
+		q, err = binlog.ParseQuery(e)
+		q.SQL = bytes.Clone(q.SQL)
 		return err
 	})
-	return sql, err
+	return &q, err
 }
 
 // mostUnended is how much of the end of a log may be of sessions that had not ended when the server was killed, in bytes.
@@ -139,15 +130,16 @@ func (s *Snapshot) redoUnended(ctx context.Context, db *sql.DB, to archive.Posit
 // asSaid is such a statement as another account may say it: with a name in the place of CURRENT_USER, which would be our own
 // account. It is not known where the log does not say whose it is. A routine has its account by name, and its body is its own.
 func asSaid(q *binlog.Query) (text string, known bool) {
-	if aboutRoutine.Match(q.SQL) {
-		return string(q.SQL), true
+	a := repeatable.AboutOf(q)
+	if a.Subject == repeatable.Routine {
+		return string(a.SQL), true
 	}
 	words := wordsAndQuotes
 	if q.SQLMode&noBackslashEscapes != 0 {
 		words = wordsAndQuotesVerbatim
 	}
 	known = true
-	text = words.ReplaceAllStringFunc(string(q.SQL), func(piece string) string {
+	text = words.ReplaceAllStringFunc(string(a.SQL), func(piece string) string {
 		if !currentUser.MatchString(piece) {
 			return piece
 		}
@@ -245,15 +237,16 @@ func (s *Snapshot) perhapsUnended(to archive.Position) (list []*binlog.Query, er
 			if f.number == to.File && g.End > to.Offset {
 				return errEnough
 			}
-			switch l := &(logged{q, before + g.End}); {
-			case aboutRoutine.Match(q.SQL):
+			l, a := &logged{q, before + g.End}, repeatable.AboutOf(q)
+			switch a.Subject {
+			case repeatable.Routine:
 				if dropped && ofRoutine.Match(account.SQL) {
 					account = nil // its routine may be another one now, which has none of the rights of the one before
 				}
-				routine, dropped = l, account != nil && dropsRoutine.Match(q.SQL)
-			case unended.Match(q.SQL):
+				routine, dropped = l, account != nil && a.Drops
+			case repeatable.Accounts:
 				account, dropped = l, false
-			case dropsDatabase.Match(q.SQL): // and what had ended there
+			case repeatable.Database: // and what had ended there
 				routine = nil
 			}
 			return nil
@@ -291,19 +284,14 @@ func sinceStart(files []snapshotLog, last uint32) ([]snapshotLog, error) {
 	return files, nil
 }
 
-// dropsRoutine are statements that take the rights on a routine away with it, and ofRoutine may be about such rights.
-var (
-	dropsRoutine = regexp.MustCompile(sqlBegins + `DROP\b`)
-	ofRoutine    = regexp.MustCompile(`(?i)\b(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
-)
+// ofRoutine finds statements that may be about rights on a routine, which it takes away with it when it is removed.
+var ofRoutine = regexp.MustCompile(`(?i)\b(?:PROCEDURE|FUNCTION|PACKAGE)\b`)
 
 // ownSchema is the database of the server's own tables.
 const ownSchema = "mysql"
 
 // errEnough ends a scan.
 var errEnough = errors.New("that is all")
-
-var dropsDatabase = regexp.MustCompile(sqlBegins + `DROP\s+(?:DATABASE|SCHEMA)\b`)
 
 // asLogged calls do with a connection that has the settings which an event has, and of which nothing is logged.
 func asLogged(ctx context.Context, db *sql.DB, q *binlog.Query, do func(*sql.Conn) error) error {

@@ -17,6 +17,10 @@ import (
 
 func TestEndsLate(t *testing.T) {
 	for sql, want := range map[string]bool{
+		"SET STATEMENT max_statement_time=1 FOR GRANT SELECT ON d.* TO u": true, "set statement sql_mode='', max_statement_time=(SELECT 1 FOR UPDATE) for revoke all from u": true,
+		"SET STATEMENT lock_wait_timeout=1 FOR CREATE USER u": true, "SET STATEMENT sql_mode='' FOR CREATE DEFINER=`a`@`%` PROCEDURE p() SELECT 1": true,
+		"SET STATEMENT sql_mode='' FOR CREATE TABLE user (a INT)": false, "SET @a = 'FOR GRANT'": false, "SET STATEMENT sql_mode='FOR GRANT r TO u' FOR DROP TABLE t": false,
+		"# grants\nGRANT r TO u": true, "-- x\nDROP USER u": true, "/*!50100 GRANT r TO */ u": true, "DROP /*!50000 PROCEDURE */ p": true,
 		"CREATE USER u": true, "/* a */ create or replace user u": true, "GRANT SELECT ON d.* TO u": true, "revoke all from u": true, "SET PASSWORD FOR u = 'x'": true,
 		"CREATE DEFINER=`a b`@`%` PROCEDURE p() SELECT 1": true, "CREATE DEFINER=`a`@`%` FUNCTION f() RETURNS INT RETURN 1": true, "DROP FUNCTION f": true, "DROP ROLE r": true,
 		"RENAME USER a TO b": true, "SET DEFAULT ROLE r FOR u": true, "CREATE PACKAGE p AS END": true, "CREATE AGGREGATE FUNCTION f() RETURNS INT RETURN 1": true,
@@ -31,10 +35,10 @@ func TestEndsLate(t *testing.T) {
 		"CREATE DEFINER=CURRENT_USER() PROCEDURE p() SELECT 1":                                           true,
 		"CREATE DEFINER=r FUNCTION f() RETURNS INT RETURN 1":                                             true,
 	} {
-		if got := endsLate(&server.Server{Flavour: server.MariaDB}, []byte(sql)); got != want {
+		if got := endsLate(&server.Server{Flavour: server.MariaDB}, &binlog.Query{SQL: []byte(sql)}); got != want {
 			t.Errorf("%s: %t", sql, got)
 		}
-		if endsLate(&server.Server{Flavour: server.MySQL}, []byte(sql)) {
+		if endsLate(&server.Server{Flavour: server.MySQL}, &binlog.Query{SQL: []byte(sql)}) {
 			t.Errorf("%s: of MySQL, whose tables are all InnoDB's", sql)
 		}
 	}
@@ -48,6 +52,9 @@ func TestAsSaid(t *testing.T) {
 		`ALTER USER CURRENT_USER IDENTIFIED BY 'it\'s CURRENT_USER'`:                 "ALTER USER `a``@b`@`h` IDENTIFIED BY 'it\\'s CURRENT_USER'",
 		"/* it's */ GRANT SELECT ON `CURRENT_USER`.t TO CURRENT_USER, current_users": "/* it's */ GRANT SELECT ON `CURRENT_USER`.t TO `a``@b`@`h`, current_users",
 		"GRANT SELECT ON t TO /*!50000 CURRENT_USER */ /**/":                         "GRANT SELECT ON t TO /*!50000 `a``@b`@`h` */ /**/",
+		"SET STATEMENT sql_mode='CURRENT_USER' FOR GRANT r TO CURRENT_USER":          "GRANT r TO `a``@b`@`h`",
+		"/*!50100 SET STATEMENT max_statement_time=1 FOR DROP USER CURRENT_USER */":  "/*! DROP USER `a``@b`@`h` */",
+		"SET STATEMENT sql_mode='' FOR CREATE PROCEDURE p() SELECT CURRENT_USER":     "CREATE PROCEDURE p() SELECT CURRENT_USER",
 		"CREATE DEFINER=`a`@`h` PROCEDURE p() SELECT CURRENT_USER":                   "CREATE DEFINER=`a`@`h` PROCEDURE p() SELECT CURRENT_USER",
 	} {
 		got, known := asSaid(&binlog.Query{SQL: []byte(sql), Invoker: "a`@b@h"})
@@ -88,7 +95,8 @@ func TestPerhapsUnended(t *testing.T) {
 			{[]string{"DROP PROCEDURE p"}, []string{"GRANT EXECUTE ON PROCEDURE p TO u", "DROP PROCEDURE p"}},
 			{[]string{"CREATE DEFINER=root@localhost PROCEDURE p() SELECT 1"}, []string{made}},
 			{[]string{"GRANT SELECT ON d.* TO u", "DROP PROCEDURE p", "CREATE DEFINER=root@localhost PROCEDURE p() SELECT 1"}, []string{"GRANT SELECT ON d.* TO u", made}},
-			{[]string{"DROP DATABASE d"}, []string{"GRANT SELECT ON d.* TO u"}},
+			{[]string{"SET STATEMENT max_statement_time=9 FOR GRANT INSERT ON d.* TO u"}, []string{"SET STATEMENT max_statement_time=9 FOR GRANT INSERT ON d.* TO u", made}},
+			{[]string{"SET STATEMENT max_statement_time=9 FOR DROP DATABASE d"}, []string{"SET STATEMENT max_statement_time=9 FOR GRANT INSERT ON d.* TO u"}},
 		} {
 			for _, text := range step.do {
 				exec(t, db, text)
