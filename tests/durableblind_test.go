@@ -221,6 +221,30 @@ func TestDurableBlindRole(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
+// TestDurableBlindCalls: the application makes a routine that root's calls, which hides nothing by itself: that blinds the log
+// at once, and once it was started anew a base backup says who may.
+func TestDurableBlindCalls(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	send(d.root, "CREATE DEFINER = root@localhost PROCEDURE calls() CALL blinds()").comes(t, "a procedure of root's")
+	d.seesAfterRestart(t)
+	d.ramaria("sql", durableName, "-e", "CREATE PROCEDURE blinds() SELECT 1")
+	d.ramaria("sql", durableName, "-e", "DROP PROCEDURE blinds")
+	if said, blind := d.saysOfLog(t); blind {
+		t.Fatalf("what has its own rights blinds it: %s", said)
+	}
+	d.ramaria("sql", durableName, "-e", "CREATE PROCEDURE blinds() SQL SECURITY INVOKER SET sql_log_bin = 0")
+	d.blindFor(t, "what root@localhost defines may call what switches it off: calls")
+	d.ramaria("sql", durableName, "-e", "CALL calls()") // as it does
+	d.seesAfterRestart(t)
+	d.ramaria("backup", durableName)
+	if status := d.ramaria("status", durableName); !strings.Contains(status, "calls of root@localhost may switch the log off") {
+		t.Errorf("it does not say who may switch the log off:\n%s", status)
+	}
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
 // TestDurableBlindLost: what is hidden from the log a power cut takes, and the recovery says so; a move and a restart have a
 // base backup made that has it.
 func TestDurableBlindLost(t *testing.T) {

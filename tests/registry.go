@@ -251,7 +251,7 @@ var Suites = []Suite{
 		Scripts: []string{"durable", "durable-later", "durable-other", "durable-promise", "password-changed", "account-kept", "account-dropped", "durable-killed", "durable-xa", "durable-keyless", "durable-memory", "durable-engines", "restore", "restore-refused", "service", "adopt", "bucket", "bucket-faults", "archive-tail", "accept-loss"},
 		Tests: []string{
 			"TestDurable", "TestDurableEverythingWaits", "TestDurableArchiveTaken", "TestDurableDamage", "TestDurableConnections", "TestDurableShutdown", "TestDurableStuckSession", "TestDurableResetMaster",
-			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableBlinded", "TestDurableBlindRole", "TestDurableBlindLost", "TestDurableEvents",
+			"TestDurableAtOnce", "TestDurableDisk", "TestDurableEqualsTwin", "TestRestoreAnyMoment", "TestTrapDataBehindLog", "TestTrapDataExchanged", "TestDurableUnlogged", "TestDurableBesideLog", "TestDurableBlinded", "TestDurableBlindRole", "TestDurableBlindCalls", "TestDurableBlindCalls", "TestDurableBlindLost", "TestDurableEvents",
 			"TestFence", "TestFenceUnanswered", "TestFenceBesideAccounts", "TestAccountsBesideAcks", "TestFenceOfInterval", "TestFenceRestored", "TestFenceIsNeeded", "TestFenceStatements", "TestFenceAmongDDL", "TestFenceOfChangedTable", "TestTableFromSelectKilled", "TestTableFromSelectInBase", "TestPartitionsAlone", "TestAccountsKilled", "TestXAFormats", "TestXAFormatsInBase", "TestOnePhaseInBase", "TestOnePhaseBehindFence", "TestOnePhaseLoad", "TestDurableSlowed",
 		},
 		Versions: []string{"durable", "restore"},

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -65,7 +66,8 @@ func (f *fences) empowers(e *binlog.Event) string {
 		return ""
 	case e.Type == binlog.QueryEvent:
 		if q, err := binlog.ParseQuery(e); err == nil {
-			return f.powers.Load().ByQuery(&q, f.server.Flavour == server.MySQL)
+			powers, mysql := f.powers.Load(), f.server.Flavour == server.MySQL
+			return cmp.Or(powers.ByQuery(&q, mysql), f.routines.ByQuery(*powers, &q, mysql)) // both see it
 		}
 		return dark
 	case e.Type == binlog.TableMapEvent, e.Type == binlog.QueryCompressedEvent, e.Type == binlog.TransactionPayloadEvent:
@@ -127,34 +129,58 @@ func powersOf(s *server.Server, besideLog []string) (p repeatable.Powers) {
 }
 
 const (
-	// definedQuery asks for what does something by the rights of who defined it, who that is, and what it does. Triggers and
-	// functions cannot switch the log off, nor execute what they are given (errors 1766 and 1336).
-	definedQuery = `SELECT CONCAT(routine_schema, '.', routine_name), definer, routine_definition FROM information_schema.routines WHERE security_type = 'DEFINER'
-	UNION ALL SELECT CONCAT(event_schema, '.', event_name), definer, event_definition FROM information_schema.events`
+	// definedQuery asks for what can call a procedure that switches the log off, or do so itself, by whose rights, and what it
+	// does. Triggers and functions cannot, nor execute what they are given (errors 1766 and 1336).
+	definedQuery = `SELECT routine_schema, routine_name, definer, security_type, COALESCE(routine_definition, '') FROM information_schema.routines WHERE routine_type <> 'FUNCTION'
+	UNION ALL SELECT event_schema, event_name, definer, 'DEFINER', event_definition FROM information_schema.events`
 	// mostBlinding bounds the list.
 	mostBlinding = 20
 )
 
 // blindingIn lists, for what is outside of the promise, who may switch the log off without a trace in it: accounts that
-// have a right to, and routines and events of such accounts that do, or that execute what they are given.
+// have a right to, and routines and events of such accounts that do, by themselves or by what they call, or that execute what
+// they are given.
 func blindingIn(ctx context.Context, db *sql.DB, besideLog []string) (list []string, err error) {
+	for _, h := range dbconn.Holders(besideLog) {
+		if !h.Shut {
+			list = append(list, "account "+h.String())
+		}
+	}
+	defined, err := DefinedIn(ctx, db, besideLog)
+	if err != nil {
+		return nil, err
+	}
+	var r repeatable.Routines
+	blinding, _ := r.Begin(defined)
+	for _, d := range blinding {
+		list = append(list, d.Schema+"."+d.Name+" of "+d.Definer)
+	}
+	return mayBlind(list), nil
+}
+
+// DefinedIn lists the procedures, packages and events of a server, with who of those that define them has rights to switch the
+// log off, by what is in no log.
+func DefinedIn(ctx context.Context, db *sql.DB, besideLog []string) (list []repeatable.Defined, err error) {
 	names := map[string]bool{dbconn.SupervisorUser + "@localhost": true}
 	for _, h := range dbconn.Holders(besideLog) {
 		names[h.Name()] = true
 		if h.Host == "" { // as the definer of a routine, a role is without an @
 			names[h.User] = true
 		}
-		if !h.Shut {
-			list = append(list, "account "+h.String())
-		}
 	}
 	err = dbconn.Query(ctx, db, definedQuery, func(cols []string) error {
-		if names[cols[1]] && repeatable.Blinds(cols[2]) {
-			list = append(list, cols[0]+" of "+cols[1])
-		}
+		list = append(list, repeatable.Defined{Schema: cols[0], Name: cols[1], Definer: cols[2], Mighty: names[cols[2]], Invoker: cols[3] == "INVOKER", Body: cols[4]})
 		return nil
 	})
-	return mayBlind(list), err
+	return list, err
+}
+
+// LookAtRoutines says which there are when the server has started: what the log has of others may call these, or be called.
+func (k *Keeper) LookAtRoutines(list []repeatable.Defined) {
+	f := k.gate()
+	if _, why := f.routines.Begin(list); why != "" {
+		f.blinded(why)
+	}
 }
 
 // mayBlind says so of each of a list, but of no more than people read.

@@ -52,9 +52,10 @@ type fences struct {
 	// server is whose log it is.
 	server *server.Server
 	log    *slog.Logger
-	// powers are what to look for in the log, and alarm has something in it when there is more of blind.
-	powers atomic.Pointer[repeatable.Powers]
-	alarm  chan struct{}
+	// powers are what to look for in the log, routines what calls what there, and alarm has something in it when there is more of blind.
+	powers   atomic.Pointer[repeatable.Powers]
+	routines repeatable.Routines
+	alarm    chan struct{}
 	// found is called with the lock held when there is a fence, or more of blind, and returns at once.
 	found func()
 

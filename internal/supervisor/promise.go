@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/archive"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -39,6 +40,8 @@ type promises struct {
 	// openFirst are the accounts that may switch the log off at the first look, where the newest base does not say: one
 	// of a directory that was adopted, or by a version that did not ask, or of a run before of which they were told.
 	openFirst []dbconn.Holder
+	// routines says that the keeper knows which routines there were.
+	routines bool
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -145,6 +148,7 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	if w.keeper == nil {
 		return nil
 	}
+	all := ctx
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	looked := time.Now()
@@ -154,6 +158,14 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	}
 	p := &w.promises
 	w.keeper.Look(now)
+	if !p.routines { // once, however long they take
+		defined, err := durable.DefinedIn(all, w.db, now)
+		if err != nil {
+			return err
+		}
+		w.keeper.LookAtRoutines(defined)
+		p.routines = true
+	}
 	w.lookForHolders(dbconn.Holders(now), dbconn.Holders(w.keeper.BesideLog()))
 	changed := dbconn.ChangedBesideLog(w.keeper.BesideLog(), now)
 	switch {
