@@ -6,6 +6,9 @@ import (
 	"fmt"
 )
 
+// killed is the Command of a session that somebody has ended, or its statement.
+const killed = "Killed"
+
 // Session is one that a server has, as SHOW PROCESSLIST tells.
 type Session struct {
 	ID   uint64 // the connection's
@@ -72,6 +75,11 @@ func appendSession(list *[]Session, rows *sql.Rows) error {
 		return err
 	}
 	s.Database, s.State, s.Statement = db.String, at.String, text.String
+	// MariaDB calls a session killed to which KILL QUERY came too late, until its next statement. One that waits for that has
+	// an empty state, and any other one none, or one that says something.
+	if s.Command == killed && at.Valid && s.State == "" && s.Statement == "" {
+		s.Command = "Sleep"
+	}
 	*list = append(*list, s)
 	return nil
 }

@@ -130,3 +130,29 @@ func TestOpenConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestLateKillQuery: a session to which KILL QUERY came when it was idle is not at work, whatever the server calls it, and keeps
+// its connection.
+func TestLateKillQuery(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm))
+		le := l.lease("farm_1")
+		conn := le.do("INSERT INTO plain VALUES (60, 'x')")
+		defer conn.Close()
+		var id uint64
+		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := l.session.Conn.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)); err != nil {
+				t.Fatal(err)
+			}
+			if got := le.reset().Connections; !slices.Contains(got, id) {
+				t.Fatalf("the connections %v stay, not %d", got, id)
+			}
+		}
+		if _, err := conn.ExecContext(t.Context(), "INSERT INTO plain VALUES (61, 'y')"); err != nil && !dbconn.Interrupted(err) {
+			t.Error(err)
+		}
+	})
+}
