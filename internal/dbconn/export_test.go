@@ -2,6 +2,7 @@ package dbconn
 
 import (
 	"database/sql"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -24,6 +25,23 @@ func Set(d Dialect, kind string) []string {
 	for _, list := range lists {
 		for _, v := range list {
 			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// SetTwice are the variables that a list sets more than once on the servers of a flavour.
+func SetTwice(mysql bool) (names []string) {
+	for _, list := range [][]Variable{basis, language} {
+		seen := map[string]bool{}
+		for _, v := range list {
+			if v.Since != "" && strings.HasPrefix(v.Since, "M!") == mysql {
+				continue
+			}
+			if seen[v.Name] {
+				names = append(names, v.Name)
+			}
+			seen[v.Name] = true
 		}
 	}
 	return names

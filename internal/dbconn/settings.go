@@ -53,7 +53,7 @@ var basis = []Variable{
 // language is what sessions set that write their statements themselves: how these are read, and answers written.
 // One that loads a dump reads as the server's own client would.
 var language = []Variable{
-	{Name: "sql_mode", Value: "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'"},
+	{Name: "sql_mode", Value: "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'", Since: "!50708"},
 	{Name: "sql_mode", Value: "'STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION'", Since: "M!100101"}, // which MySQL has not
 	{Name: "character_set_client", Value: "'utf8mb4'"},
 	{Name: "character_set_results", Value: "'utf8mb4'"},

@@ -65,3 +65,12 @@ func sessionSettings(t *testing.T, open func() (*sql.DB, error)) map[string]stri
 	}
 	return list
 }
+
+// TestSettingsAreSetOnce: what a list gives to sessions of a server has one value.
+func TestSettingsAreSetOnce(t *testing.T) {
+	for _, mysql := range []bool{false, true} {
+		if twice := dbconn.SetTwice(mysql); len(twice) > 0 {
+			t.Errorf("set twice, of MySQL %t: %v", mysql, twice)
+		}
+	}
+}
