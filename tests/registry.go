@@ -266,8 +266,8 @@ var Suites = []Suite{
 	{
 		Name:     "cluster",
 		Scripts:  []string{"cluster"},
-		Tests:    []string{"TestClusterKills", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
-		Flavours: []string{"cluster", "TestClusterKills", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
+		Tests:    []string{"TestClusterKills", "TestClusterDeaf", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
+		Flavours: []string{"cluster", "TestClusterKills", "TestClusterDeaf", "TestClusterPowerCut", "TestClusterMachines", "TestClusterPartitions"},
 	},
 	{
 		Name:     "reset",

@@ -79,18 +79,27 @@ func (s *Supervisor) passGate(ctx context.Context) (err error) {
 	recovering, cancel := context.WithTimeout(ctx, server.StartTimeout)
 	defer cancel()
 	path := initFile(s.inst)
-	pipe, err := sys.OpenFIFO(recovering, filepath.Dir(path), filepath.Base(path))
-	if err != nil {
+	var pipe *sys.FIFO
+	defer func() {
+		if pipe != nil {
+			err = errors.Join(err, pipe.Close())
+		}
+	}()
+	if err := s.unlessDeaf(recovering, func(ctx context.Context) (err error) {
+		if pipe, err = sys.OpenFIFO(ctx, filepath.Dir(path), filepath.Base(path)); err != nil {
+			return err
+		}
+		for _, text := range []string{s.gate.first, behind} {
+			if _, err := io.WriteString(pipe, text); err != nil {
+				return err
+			}
+			if err := pipe.Drained(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, pipe.Close()) }()
-	for _, text := range []string{s.gate.first, behind} {
-		if _, err := io.WriteString(pipe, text); err != nil {
-			return err
-		}
-		if err := pipe.Drained(recovering); err != nil {
-			return err
-		}
 	}
 	if err := s.keeper.TakeIn(ctx, s.waitForArchive); err != nil {
 		return err

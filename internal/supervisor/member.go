@@ -31,6 +31,10 @@ type membership struct {
 	door     *memberDoor
 	opened   bool
 	excluded bool
+	// logFrom is where in the server's log this start begins, and deaf when its server was started once more, since it
+	// answered nothing; zero for never.
+	logFrom int64
+	deaf    time.Time
 }
 
 // isMember reports whether the instance belongs to a cluster.

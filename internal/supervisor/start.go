@@ -28,6 +28,7 @@ func (s *Supervisor) startServer(ctx context.Context) error {
 			s.log.Warn("the redo log shares blocks with others, which costs speed", "error", err)
 		}
 	}
+	s.deaf = time.Time{}
 	for try := 1; ; try++ {
 		if err := s.choosePort(ctx); err != nil {
 			return err
@@ -46,6 +47,12 @@ func (s *Supervisor) startServer(ctx context.Context) error {
 			s.state.ReadySeconds = time.Since(started).Seconds()
 			return nil
 		}
+		if errors.Is(err, errDeaf) && s.deaf.IsZero() {
+			s.log.Warn("the server is started once more", "error", err)
+			s.proc.Kill()
+			s.deaf = time.Now()
+			continue
+		}
 		if !server.PortTaken(s.inst.LogPath()) || s.inst.Spec.Port != 0 || try == portTries {
 			return err
 		}
@@ -59,6 +66,9 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		return fmt.Errorf("open server log: %w", err)
 	}
 	defer log.Close()
+	if fi, err := log.Stat(); err == nil {
+		s.logFrom = fi.Size()
+	}
 	s.countOOM()
 	s.oomBefore = s.oom
 	proc, err := s.inst.Server.StartScratch(s.inst.ConfigPath(), s.config(), s.inst.Account, s.inst.Dir, log, server.Unsynced, s.scratch())
@@ -88,7 +98,7 @@ func (s *Supervisor) startOnce(ctx context.Context) error {
 		s.proc.Kill()
 		return err
 	}
-	err = s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath())
+	err = s.unlessDeaf(ctx, func(ctx context.Context) error { return s.proc.Ready(ctx, s.db, s.inst.Socket(), s.inst.LogPath()) })
 	if err != nil && ctx.Err() == nil && s.Ended() {
 		if oom := s.oomReason(s.proc.Exit()); oom != "" {
 			return errors.New(oom)

@@ -215,6 +215,9 @@ func (w *watch) tell() {
 	if text := w.clusterWarning(); text != "" {
 		warnings = append(warnings, text)
 	}
+	if text := w.deafWarning(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if w.source != "" {
 		warnings = append(warnings, w.source)
 	}
