@@ -45,7 +45,7 @@ type Place struct {
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
 // Groups that begin at an offset of leaveOut are left out. apart keeps each of the others by itself. Errors are those of
-// Scan. statement, unless nil, is called for statements of the kind Statement.
+// Scan. statement, unless nil, is called for statements of the kind Statement, and may give one another SQLMode.
 // touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
 func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, apart bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)
@@ -67,7 +67,14 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, ap
 				if err != nil {
 					return err
 				}
-				return statement(&q)
+				was := q.SQLMode
+				if err := statement(&q); err != nil {
+					return err
+				}
+				if m.mode = nil; q.SQLMode != was {
+					m.mode = &q.SQLMode
+				}
+				return nil
 			}
 		}
 		if err = s.run(); errors.Is(err, errMerged) {
@@ -116,15 +123,19 @@ type merger struct {
 	numbers numbers
 
 	copies  copies
-	one     []byte // an event
-	last    []byte // the end of what was written, if it is shorter than lastMoment
+	mode    *uint64 // the sql_mode that the statement of the group is to have, nil for its own
+	one     []byte  // an event
+	last    []byte  // the end of what was written, if it is shorter than lastMoment
 	toucher toucher
 	touched func(int64, *Touched)
 }
 
 // take is called for every group.
 func (m *merger) take(g Group) error {
-	defer m.toucher.next()
+	defer func() {
+		m.toucher.next()
+		m.mode = nil
+	}()
 	switch {
 	case g.Start < m.from && m.from < g.End, g.Start < m.to && m.to < g.End:
 		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
@@ -278,6 +289,11 @@ func (m *merger) copy(g Group) error {
 			m.number(m.head, g.clock)
 		}
 		m.trust(m.head)
+		if m.mode != nil && EventType(m.head[4]) == QueryEvent {
+			if err := m.setMode(m.head, *m.mode); err != nil {
+				return err
+			}
+		}
 		if err := m.write(m.head); err != nil {
 			return err
 		}
@@ -314,6 +330,28 @@ func (m *merger) trust(b []byte) {
 	b[at] |= flag
 	m.sum(b)
 }
+
+// setMode gives the event of a statement another sql_mode.
+func (m *merger) setMode(b []byte, mode uint64) error {
+	const statusLenAt = headerLen + queryPostLen - 2
+	at := headerLen + m.s.l.format.postHeader(QueryEvent, queryPostLen)
+	if len(b) < at || len(b) < at+int(le.Uint16(b[statusLenAt:])) {
+		return errNoMode
+	}
+	vars := b[at : at+int(le.Uint16(b[statusLenAt:]))]
+	if len(vars) > 0 && vars[0] == qFlags2 {
+		vars = vars[min(len(vars), 1+4):]
+	}
+	if len(vars) < 1+8 || vars[0] != qSQLMode {
+		return errNoMode
+	}
+	le.PutUint64(vars[1:], mode)
+	m.sum(b)
+	return nil
+}
+
+// errNoMode says that a statement is to have another sql_mode, and its event has none where servers write it.
+var errNoMode = errors.New("a statement has no sql_mode")
 
 // sum gives an event that was changed its checksum.
 func (m *merger) sum(b []byte) {

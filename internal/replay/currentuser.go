@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -20,10 +21,32 @@ import (
 // currentUserErrors are what an applier answers to these: no such account, and one that has no such role.
 var currentUserErrors = []int{1133, 1962}
 
-// ofCurrentUser finds such a statement in what an applier says of it: GRANT or REVOKE, of what, the role, and how.
-var ofCurrentUser = regexp.MustCompile(`(?is)Query: '\s*(GRANT|REVOKE)\s+(ADMIN\s+OPTION\s+FOR\s+)?` +
+// roleOfCurrentUser is such a statement: GRANT or REVOKE, of what, the role, and how. ofCurrentUser finds one in what an
+// applier says of it, and saysCurrentUser in the log.
+const roleOfCurrentUser = `\s*(GRANT|REVOKE)\s+(ADMIN\s+OPTION\s+FOR\s+)?` +
 	"(`(?:[^`]|``)+`|'(?:[^']|'')+'|[\\w$\\x80-\\x{10ffff}]+)" +
-	`\s+(?:TO|FROM)\s+CURRENT_USER(?:\s*\(\s*\))?(\s+WITH\s+ADMIN\s+OPTION)?\s*;?\s*'$`)
+	`\s+(?:TO|FROM)\s+CURRENT_USER(?:\s*\(\s*\))?(\s+WITH\s+ADMIN\s+OPTION)?\s*;?\s*`
+
+var (
+	ofCurrentUser   = regexp.MustCompile(`(?is)Query: '(` + roleOfCurrentUser + `)'$`)
+	saysCurrentUser = regexp.MustCompile(`(?is)^` + roleOfCurrentUser + `$`)
+)
+
+// noAutoCreateUser is the bit of MariaDB's sql_mode without which an applier makes an account for CURRENT_USER.
+const noAutoCreateUser = 1 << 28
+
+// noteCurrentUser has an applier refuse such a statement, whatever mode it was said in: an account that it makes would have
+// what REVOKE takes away later, in the place of who had it.
+func (s *session) noteCurrentUser(q *binlog.Query) {
+	if s.Server.Flavour != server.MariaDB || q.SQLMode&noAutoCreateUser != 0 || !saysCurrentUser.Match(q.SQL) {
+		return
+	}
+	q.SQLMode |= noAutoCreateUser
+	if s.loose == nil {
+		s.loose = map[string]bool{}
+	}
+	s.loose[string(q.SQL)] = true
+}
 
 // mayGrant asks for the accounts that may give a role to others, by themselves or by a role that they have, and whether
 // they have it themselves.
@@ -47,6 +70,7 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 	if found == nil {
 		return false, nil
 	}
+	text, found := found[1], found[1:]
 	role := unquoted(found[3])
 	all, err := s.givers(ctx, role)
 	if err != nil {
@@ -57,6 +81,9 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 		return true, s.goOnBehind(ctx) // they have it
 	}
 	if len(all) != 1 {
+		if give && s.loose[text] { // nobody gets it: too little can be given again
+			return true, s.goOnBehind(ctx)
+		}
 		return false, nil
 	}
 	// The session, which is no grantee of the role either, may not say GRANT.
@@ -107,7 +134,7 @@ func (s *session) givers(ctx context.Context, role string) (all []grantee, err e
 }
 
 // ofNobody gives those roles to whom they were given that the applier has given to an account without name and host, which
-// it makes for CURRENT_USER of a session whose sql_mode was without NO_AUTO_CREATE_USER. No account or role is called so
+// it makes for CURRENT_USER, beside others in one statement, of a session whose sql_mode was without NO_AUTO_CREATE_USER. No account or role is called so
 // otherwise. Where several may have given a role to themselves, nobody gets it.
 func (s *session) ofNobody(ctx context.Context) error {
 	if s.Server.Flavour != server.MariaDB {

@@ -96,6 +96,45 @@ func TestReplayOfNobody(t *testing.T) {
 	})
 }
 
+// TestReplayOfRevoked: what an account gives to itself and takes from itself again, in a session without NO_AUTO_CREATE_USER, it
+// has no more; and CURRENT_USER of any other REVOKE is who said it, also where an account without a name is there.
+func TestReplayOfRevoked(t *testing.T) {
+	t.Parallel()
+	servertest.EachAlways(t, func(t *testing.T, want string) {
+		t.Parallel()
+		mysql := servertest.Find(t, want).Flavour == server.MySQL
+		w := newTwin(t, want, "counted.sql")
+		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
+		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION", "CREATE USER ''@'%'", "GRANT SELECT ON shop.* TO ''@'%'")
+		db, err := dbconn.Open(w.Endpoint.Socket, giver, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		statements := []string{
+			"SET sql_mode = ''", "CREATE ROLE one, two, three", "GRANT one TO CURRENT_USER", "REVOKE one FROM CURRENT_USER",
+			"GRANT two TO CURRENT_USER", "REVOKE ADMIN OPTION FOR two FROM CURRENT_USER()", "GRANT three TO CURRENT_USER",
+			"GRANT SELECT, INSERT, UPDATE ON shop.* TO CURRENT_USER", "REVOKE INSERT ON shop.* FROM CURRENT_USER", "GRANT SELECT, DELETE ON shop.counted TO CURRENT_USER()", "REVOKE DELETE ON shop.counted FROM CURRENT_USER()",
+		}
+		if mysql { // where only SYSTEM_USER may take its own
+			statements = slices.DeleteFunc(statements, func(s string) bool { return strings.Contains(s, "ADMIN OPTION FOR") })
+		}
+		if err := dbconn.ExecAll(t.Context(), db, statements...); err != nil {
+			t.Fatal(err)
+		}
+		state := func(r *servertest.Running) []string {
+			return append(roles(t, r, mysql), asked(t, r, "SELECT Host, User FROM mysql.user WHERE User = ''", "SELECT Host, Db, User, Select_priv, Insert_priv, Update_priv FROM mysql.db WHERE Db = 'shop' ORDER BY 1, 2, 3",
+				"SELECT Host, Db, User, Table_name, Table_priv FROM mysql.tables_priv WHERE Db = 'shop' ORDER BY 1, 2, 3")...)
+		}
+		before := state(w.Running)
+		got, _ := w.replay(t, slices.Clone(w.logs(t)))
+		if after := state(got); !slices.Equal(before, after) {
+			t.Errorf("the roles and rights are %q, want %q", after, before)
+		}
+	})
+}
+
 // roles are what accounts have of roles.
 func roles(t *testing.T, r *servertest.Running, mysql bool) []string {
 	t.Helper()

@@ -16,8 +16,9 @@ import (
 // An applier makes every event that the log creates or alters one that is disabled on replicas, whatever it
 // was. So the states are followed in the statements, and put back.
 
-// note notes what a statement of the log does to events.
+// note notes what a statement of the log does to events, and which is to be refused.
 func (s *session) note(q *binlog.Query) error {
+	s.noteCurrentUser(q)
 	c, ok := dump.ParseEvent(q.SQL)
 	if !ok {
 		return nil

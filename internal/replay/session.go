@@ -42,6 +42,8 @@ type session struct {
 	// changes are what the log does to events, in order, and events the states that they come to.
 	changes []dump.EventChange
 	events  eventStates
+	// loose are statements that noteCurrentUser has found, as they were said.
+	loose map[string]bool
 	// applied are the GTIDs that a replica had applied before, quoted.
 	applied string
 	// delayed is Result.Delayed.
