@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -233,6 +234,19 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 	return l.insertSpan(ctx, s, c, middle, to, loose)
 }
 
+// noDefiner is the account that a server says is none, of the definer of what a statement uses; "" if it says something else.
+// MySQL says that account is denied access, where the session has no SUPER and it is of a view: one that is logged in hears
+// that of nobody else.
+func noDefiner(said dbconn.Refusal) string {
+	const noSuchUser, denied = 1449, 1045
+	if said.Code != noSuchUser && said.Code != denied {
+		return ""
+	}
+	return quotedAccount.FindString(said.Message)
+}
+
+var quotedAccount = regexp.MustCompile(`'[^']*'@'[^']*'`)
+
 // refused returns the error for a statement that was not carried out.
 func (l *loader) refused(err error, line int, text []byte) error {
 	said, ok := dbconn.RefusalOf(err)
@@ -240,7 +254,11 @@ func (l *loader) refused(err error, line int, text []byte) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case ok:
-		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
+		fault := dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
+		if account := noDefiner(said); account != "" {
+			fault.Hint = "the definer " + account + " of a view, trigger or routine is no account here: CREATE USER " + account + " ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
+		}
+		return fault
 	case dbconn.TooLarge(err):
 		fault := dump.Refused(l.name, line, text, fmt.Sprintf("a statement of %d bytes is larger than max_allowed_packet of the server", len(text)), err)
 		fault.Hint = "SET GLOBAL max_allowed_packet = 1073741824, as an account that may; a new instance gets it by ramaria up NEW --set max_allowed_packet=1G; what stands before was loaded"
