@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
@@ -144,11 +145,12 @@ func (s *session) putEventsBack(ctx context.Context) error {
 }
 
 // alterEvent changes the state of an event, and nothing else: all that a session gives an event that it
-// alters is as that has it.
+// alters is as that has it, and so is for that moment what its database does.
 func alterEvent(ctx context.Context, conn *sql.Conn, database, name string, state dump.EventState) error {
-	var mode, zone, client, connection, definer, originator string
-	err := conn.QueryRowContext(ctx, "SELECT sql_mode, time_zone, character_set_client, collation_connection, definer, originator FROM information_schema.events WHERE event_schema = ? AND event_name = ?",
-		database, name).Scan(&mode, &zone, &client, &connection, &definer, &originator)
+	var mode, zone, client, connection, definer, originator, collation, now string
+	err := conn.QueryRowContext(ctx, "SELECT sql_mode, time_zone, character_set_client, collation_connection, definer, originator, database_collation, "+
+		"(SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = event_schema) FROM information_schema.events WHERE event_schema = ? AND event_name = ?",
+		database, name).Scan(&mode, &zone, &client, &connection, &definer, &originator, &collation, &now)
 	if err != nil {
 		return err
 	}
@@ -156,14 +158,19 @@ func alterEvent(ctx context.Context, conn *sql.Conn, database, name string, stat
 	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
 		quoted = dbconn.QuoteName(definer[:at]) + "@" + dbconn.QuoteName(definer[at+1:])
 	}
-	for _, text := range []string{
+	list := []string{
 		"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES', character_set_client = " + client + ", collation_connection = " + connection,
 		"SET SESSION time_zone = " + dbconn.Quote(zone),
 		"SET GLOBAL server_id = " + originator,
 		"SET SESSION sql_mode = " + dbconn.Quote(mode),
 		"ALTER DEFINER = " + quoted + " EVENT " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(name) + " " + string(state),
 		"SET SESSION sql_mode = DEFAULT, character_set_client = utf8mb4, collation_connection = DEFAULT, time_zone = DEFAULT",
-	} {
+	}
+	if collation != now {
+		of := "ALTER DATABASE " + dbconn.QuoteName(database) + " COLLATE "
+		list = slices.Concat([]string{of + collation}, list, []string{of + now})
+	}
+	for _, text := range list {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}

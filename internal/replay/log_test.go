@@ -595,6 +595,32 @@ func TestTrapEventsComeOutDisabled(t *testing.T) {
 	})
 }
 
+// TestEventsKeepCollation: what an event has of its database is from when it was made, whatever that was given since; and that
+// stays as it is.
+func TestEventsKeepCollation(t *testing.T) {
+	t.Parallel()
+	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
+		w := newTwin(t, want, "counted.sql")
+		exec(t, w.Running,
+			"ALTER DATABASE shop COLLATE utf8mb4_unicode_ci", "CREATE EVENT shop.before_it ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.counted", "CREATE EVENT shop.off ON SCHEDULE EVERY 1 DAY DISABLE DO DO 1",
+			"ALTER DATABASE shop CHARACTER SET latin1 COLLATE latin1_german2_ci", "CREATE EVENT shop.after_it ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.counted",
+		)
+		if w.Flavour == server.MariaDB {
+			exec(t, w.Running, "ALTER DATABASE shop COMMENT 'a shop'")
+		}
+		of := func(r *servertest.Running) []string {
+			return append(query(t, r, "SELECT event_name, status, database_collation, collation_connection, definer FROM information_schema.events ORDER BY 1"), query(t, r, "SHOW CREATE DATABASE shop")...)
+		}
+		before := of(w.Running)
+		w.Kill()
+		got, _ := w.replay(t, w.logs(t))
+		if diff := cmp.Diff(before, of(got)); diff != "" {
+			t.Errorf("events and database (-before +replayed):\n%s", diff)
+		}
+	})
+}
+
 // TestTrapGTIDsGoOn: MariaDB's state of GTIDs is in the log only. The next log begins with it, and a replica sees them
 // go on; without that they begin again.
 func TestTrapGTIDsGoOn(t *testing.T) {
