@@ -234,15 +234,20 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 	return l.insertSpan(ctx, s, c, middle, to, loose)
 }
 
-// noDefiner is the account that a server says is none, of the definer of what a statement uses; "" if it says something else.
-// MySQL says that account is denied access, where the session has no SUPER and it is of a view: one that is logged in hears
-// that of nobody else.
-func noDefiner(said dbconn.Refusal) string {
-	const noSuchUser, denied = 1449, 1045
-	if said.Code != noSuchUser && said.Code != denied {
-		return ""
+// definerHint says what to do where a server says that the definer of what a statement uses is no account; "" where it says
+// something else. MySQL says to a session without SUPER, of a view, that it is denied access itself, though it is logged in.
+func definerHint(said dbconn.Refusal) string {
+	const (
+		noSuchUser, denied = 1449, 1045
+		todo               = "CREATE USER %[1]s ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
+	)
+	switch account := quotedAccount.FindString(said.Message); {
+	case said.Code == noSuchUser && account != "":
+		return fmt.Sprintf("the definer %[1]s of a view, trigger or routine is no account here: "+todo, account)
+	case said.Code == denied:
+		return fmt.Sprintf("the definer of a view that it uses is no account here, or lacks a right; SELECT DISTINCT DEFINER FROM information_schema.views lists them: "+todo, "DEFINER")
 	}
-	return quotedAccount.FindString(said.Message)
+	return ""
 }
 
 var quotedAccount = regexp.MustCompile(`'[^']*'@'[^']*'`)
@@ -255,9 +260,7 @@ func (l *loader) refused(err error, line int, text []byte) error {
 		return err
 	case ok:
 		fault := dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
-		if account := noDefiner(said); account != "" {
-			fault.Hint = "the definer " + account + " of a view, trigger or routine is no account here: CREATE USER " + account + " ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
-		}
+		fault.Hint = definerHint(said)
 		return fault
 	case dbconn.TooLarge(err):
 		fault := dump.Refused(l.name, line, text, fmt.Sprintf("a statement of %d bytes is larger than max_allowed_packet of the server", len(text)), err)
