@@ -76,7 +76,7 @@ test-vm: build ## Run services and adoption in whole virtual machines, by hand: 
 	go run ./tests/vm -ramaria bin/ramaria
 
 .PHONY: test-drivers
-test-drivers: build ## Run drivers' own suites at a server and through the front door, by hand: PHP, Python, Rust, Java; 20 minutes
+test-drivers: build ## Run drivers' own suites at a server and through the front door, by hand: Go, PHP, Python, Rust, Java; 20 minutes
 	@sh tests/drivers/run.sh
 
 .PHONY: test-all

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ramaria-db/ramaria/client"
 )
 
 // manyStrangers connect at once and never say who they are, from so many addresses.
@@ -17,12 +20,13 @@ const (
 	strangersPerPeer = 1000
 )
 
-// TestLoginBesideStrangers: who logs in gets in, at the door and at the page, beside any number of those who do not.
+// TestLoginBesideStrangers: who logs in gets in, at the door, at the page and at the API for other machines, beside any
+// number of those who do not.
 func TestLoginBesideStrangers(t *testing.T) {
 	t.Parallel()
 	needFiles(t, manyStrangers+2000)
 	h := newTestHome(t)
-	plain := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop"))
+	plain := openDSN(t, h.ramaria("up", "main", "--server", h.daemon(), "--database", "shop", "--api-listen", net.JoinHostPort("127.0.0.1", freePort(t))))
 	h.exec(plain, "CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
 	h.ramaria("template", "add", "shop")
 	d := h.startFront("--linger", "100ms")
@@ -61,6 +65,23 @@ func TestLoginBesideStrangers(t *testing.T) {
 			_ = resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
 				t.Errorf("who comes by the link beside %d gets %s", manyStrangers, resp.Status)
+			}
+		})
+	})
+	t.Run("the API", func(t *testing.T) {
+		h.during(t)
+		r := h.remoteOf("main")
+		api, err := url.Parse(r.where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.beside(api.Port(), func() {
+			lease, err := r.client(r.token).NewDatabase(t.Context(), client.DatabaseRequest{Template: "shop"})
+			if err != nil {
+				t.Fatalf("who has the token, beside %d: %v", manyStrangers, err)
+			}
+			if lease.Name == "" {
+				t.Errorf("beside %d a lease has no name", manyStrangers)
 			}
 		})
 	})

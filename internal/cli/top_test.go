@@ -43,7 +43,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 // TestTopFits draws on terminals of several sizes: nothing is wider or higher, the chosen one is there, and the
 // terminal obeys nothing that comes from elsewhere.
 func TestTopFits(t *testing.T) {
-	for _, size := range [][2]int{{160, 50}, {80, 24}, {40, 12}, {20, 5}, {1, 1}} {
+	for _, size := range [][2]int{{200, 60}, {160, 50}, {80, 24}, {60, 24}, {40, 12}, {20, 5}, {1, 1}} {
 		for _, coloured := range []bool{true, false} {
 			for selected := range 33 {
 				s := topScreen{seen: many(), width: size[0], height: size[1], coloured: coloured, selected: selected, all: true}

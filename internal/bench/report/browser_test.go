@@ -38,7 +38,7 @@ func TestInBrowser(t *testing.T) {
 	for _, size := range []struct {
 		name          string
 		width, height int
-	}{{"phone", 360, 800}, {"tablet", 700, 900}, {"desktop", 1280, 900}} {
+	}{{"phone", 360, 800}, {"tablet", 700, 900}, {"desktop", 1280, 900}, {"wide", 2560, 1440}} {
 		for _, scheme := range []string{"light", "dark"} {
 			name := size.name + "-" + scheme
 			picture := b.screenshot(t, b.frame("/report", size.width, size.height), name, scheme, size.width, size.height)

@@ -27,6 +27,13 @@ INSERT INTO `old` VALUES (1,2),(3,4);
 DROP TABLE IF EXISTS `new`;
 CREATE TABLE IF NOT EXISTS `new` (`a` int NOT NULL, `b` int NOT NULL, PRIMARY KEY (`a`), KEY `b` (`b`)) ENGINE=InnoDB;
 INSERT INTO `new` VALUES (1,2),(3,4);
+-- Columns that the server computes, all or some: rows of nothing, and DEFAULT in their places.
+CREATE TABLE `computed` (`b` int GENERATED ALWAYS AS (1) STORED) ENGINE=InnoDB;
+INSERT INTO `computed` () VALUES (),(),();
+INSERT INTO `computed` VALUES (DEFAULT),(DEFAULT);
+CREATE TABLE `partly` (`id` int NOT NULL, `a` int DEFAULT NULL, `b` int GENERATED ALWAYS AS (`a`*2) STORED, `c` int GENERATED ALWAYS AS (`a`+1) VIRTUAL, PRIMARY KEY (`id`)) ENGINE=InnoDB;
+INSERT INTO `partly` VALUES (1,2,DEFAULT,DEFAULT),(2,3,DEFAULT,DEFAULT);
+INSERT INTO `partly` (`id`,`a`,`b`) VALUES (3,4,DEFAULT),(4,NULL,DEFAULT);
 -- Several statements in one, of which the first looks harmless.
 CREATE TABLE `n` (`id` int NOT NULL, `n` int NOT NULL, PRIMARY KEY (`id`)) ENGINE=InnoDB;
 INSERT INTO `n` VALUES (1,1),(2,2),(3,3);
