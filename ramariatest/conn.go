@@ -38,6 +38,8 @@ type conn struct {
 	driverConn
 	pool *pool
 	wire net.Conn
+	// made is how many resets there had been then: what its session holds is not for what comes after the next one.
+	made int64
 	// ended is why the connection was cut.
 	ended atomic.Pointer[error]
 
@@ -172,10 +174,10 @@ func (c *conn) IsValid() bool { return c.ended.Load() == nil && c.driverConn.IsV
 func (c *conn) ResetSession(ctx context.Context) error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
-	if c.ended.Load() != nil {
-		return driver.ErrBadConn // the pool has others
+	if c.ended.Load() != nil || c.made != c.pool.resets.Load() {
+		return driver.ErrBadConn // the pool has others, or makes one
 	}
-	c.since = c.pool.resets.Load()
+	c.since = c.made
 	return c.driverConn.ResetSession(ctx)
 }
 

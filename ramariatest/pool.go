@@ -78,7 +78,7 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 
 // Connect makes a connection, for database/sql.
 func (p *pool) Connect(ctx context.Context) (driver.Conn, error) {
-	c := &conn{pool: p, turn: make(chan struct{}, 1)}
+	c := &conn{pool: p, made: p.resets.Load(), turn: make(chan struct{}, 1)}
 	inner, err := p.connector.Connect(context.WithValue(ctx, wireKey{}, &c.wire))
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (p *pool) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("connect: the driver's %T lacks what is needed", inner), inner.Close())
 	}
-	c.driverConn, c.since = full, p.resets.Load()
+	c.driverConn, c.since = full, c.made
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {

@@ -60,9 +60,10 @@ func NewDatabase(t testing.TB, opts ...Option) *Database {
 	return d
 }
 
-// Reset puts the database back in the middle of a test. Connections stay open. An open
-// transaction is rolled back, and its sql.Tx then returns an error that matches ErrReset. If
-// the reset fails, so does the test.
+// Reset puts the database back in the middle of a test. An open transaction is rolled back, and
+// its sql.Tx then returns an error that matches ErrReset. What DB does from then on it does on new
+// connections, without variables, temporary tables or locks of those before. A sql.Conn that the
+// test holds stays open, and keeps its session. If the reset fails, so does the test.
 func (d *Database) Reset() {
 	d.t.Helper()
 	if err := d.reset(d.t.Context()); err != nil {

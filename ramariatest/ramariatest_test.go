@@ -159,6 +159,56 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestResetSession: nothing of a session outlives a reset, but for one that the test holds.
+func TestResetSession(t *testing.T) {
+	t.Parallel()
+	d := NewDatabase(t, shop(t), Params("time_zone='%2B01:00'"))
+	d.DB.SetMaxOpenConns(1)
+	for _, state := range []struct{ name, leave, ask string }{
+		{"foreign_key_checks", "SET foreign_key_checks = 0", "SELECT @@foreign_key_checks"},
+		{"sql_mode", "SET SESSION sql_mode = ''", "SELECT @@sql_mode"},
+		{"time_zone", "SET time_zone = '+05:00'", "SELECT @@time_zone"},
+		{"autocommit", "SET autocommit = 0", "SELECT IF(@@autocommit, 'on', 'off')"},
+		{"timestamp", "SET timestamp = 1000", "SELECT YEAR(NOW()) > 2000"},
+		{"character set", "SET NAMES latin1", "SELECT CONCAT(@@character_set_client, @@collation_connection)"},
+		{"user variable", "SET @x = 1", "SELECT IFNULL(@x, 'none')"},
+		{"temporary table", "CREATE TEMPORARY TABLE orders (a INT)", "SELECT COUNT(*) FROM orders"},
+		{"user lock", "DO GET_LOCK('z', 0)", "SELECT IS_FREE_LOCK('z')"},
+		{"database", "USE information_schema", "SELECT DATABASE()"},
+		{"last_insert_id", "INSERT INTO orders (item) VALUES ('a bed')", "SELECT LAST_INSERT_ID()"},
+		{"transaction", "START TRANSACTION; DELETE FROM orders", "SELECT COUNT(*) FROM orders"},
+		{"locked table", "LOCK TABLES orders WRITE; DELETE FROM orders", "SELECT COUNT(*) FROM orders"},
+		{"XA transaction", "XA START 'left'; DELETE FROM orders", "SELECT COUNT(*) FROM orders"},
+	} {
+		before := ask[string](t, d.DB, state.ask)
+		for statement := range strings.SplitSeq(state.leave, "; ") {
+			exe(t, d.DB, statement)
+		}
+		if got := ask[string](t, d.DB, state.ask); got == before {
+			t.Errorf("%s: %s says %s before and after", state.name, state.ask, got)
+		}
+		d.Reset()
+		if got := ask[string](t, d.DB, state.ask); got != before {
+			t.Errorf("%s: after a reset %s, before %s", state.name, got, before)
+		}
+	}
+	held, err := d.DB.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe(t, held, "SET @x = 1")
+	d.Reset()
+	if got := ask[string](t, held, "SELECT IFNULL(@x, 'none')"); got != "1" {
+		t.Errorf("a session that the test holds has lost its variable: %s", got)
+	}
+	if err := held.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := ask[string](t, d.DB, "SELECT IFNULL(@x, 'none')"); got != "none" {
+		t.Errorf("a session that the test has given back goes on: %s", got)
+	}
+}
+
 // TestRollbackAfterReset is what `defer tx.Rollback()` does.
 func TestRollbackAfterReset(t *testing.T) {
 	t.Parallel()
