@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from django_shop import FILES
+from test_sessions import STATES
 
 pytest.importorskip("django", reason="SKIPPED: Django is not installed")
 
@@ -113,6 +114,49 @@ def test_rows_are_inserted_together():
     assert merged(apart) == apart
     many = merged([(one, (n, n), 1) for n in range(12_000)])
     assert [rows for _, _, rows in many] == [5000, 5000, 2000]
+
+
+SESSIONS = """
+from django.db import connection
+from django.test import TransactionTestCase
+
+
+class Session(TransactionTestCase):
+    found = {}
+
+
+def check(name, leave, question):
+    def run(self):
+        ask = question or ("SELECT @@tx_isolation" if connection.mysql_is_mariadb else "SELECT @@transaction_isolation")
+        with connection.cursor() as cursor:
+            cursor.execute(ask)
+            value = cursor.fetchall()
+            self.assertEqual(self.found.setdefault(name, value), value)
+            for statement in leave.split("; "):
+                cursor.execute(statement)
+            cursor.execute(ask)
+            self.assertNotEqual(cursor.fetchall(), value)
+
+    return run
+
+
+for name, (leave, question) in STATES.items():
+    for again in ("a", "b"):
+        setattr(Session, f"test_{name}_{again}".replace(" ", "_"), check(name, leave, question))
+"""
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["closed", "kept"])
+def test_nothing_of_a_session_passes_on(real, project, driver, kept):
+    """Since Django closes the connection of such a test; with one that stays open the tests fail."""
+    states = {name: (re.sub(r"\bt\b", "shop_item", leave), question and re.sub(r"\bt\b", "shop_item", question)) for name, (leave, question) in STATES.items()}
+    del states["prepared statement"]  # whose number is one of the server's
+    text = f"STATES = {states!r}\n{SESSIONS}"
+    if kept:
+        text += "\n\nSession._should_reload_connections = lambda self: False\n"
+    (project / "shop/tests.py").write_text(text)
+    said = run(project, driver, status=1 if kept else 0)
+    assert f"Ran {2 * len(states)} tests" in said
 
 
 def test_without_resets_the_tests_fail(real, project):
