@@ -33,10 +33,10 @@ func (d Dialect) ApplyFrom(file string, pos int64) string {
 	return d.applyFrom("_HOST='localhost'", file, pos) // which is never asked
 }
 
-// ApplyFromSource is ApplyFrom with a source at a port of this machine that may be asked, in plain text.
-func (d Dialect) ApplyFromSource(port int, file string, pos int64) string {
+// ApplyFromSource is ApplyFrom with a source at a port of this machine that may be asked, in plain text, by a user's name.
+func (d Dialect) ApplyFromSource(port int, user, file string, pos int64) string {
 	o := ", " + d.Applier.Option
-	return d.applyFrom("_HOST='127.0.0.1'"+o+"_PORT="+strconv.Itoa(port)+o+"_USER='nobody'"+o+"_SSL=0"+o+"_SSL_VERIFY_SERVER_CERT=0", file, pos)
+	return d.applyFrom("_HOST='127.0.0.1'"+o+"_PORT="+strconv.Itoa(port)+o+"_USER="+Quote(user)+o+"_SSL=0"+o+"_SSL_VERIFY_SERVER_CERT=0", file, pos)
 }
 
 func (d Dialect) applyFrom(source, file string, pos int64) string {

@@ -2,12 +2,18 @@ package replay
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // Before 11.5 MariaDB had rows of tables with system versioning that are current end at 2038-01-19 03:14:07.999999. An
@@ -38,18 +44,18 @@ func (s *session) tellVersion(ctx context.Context, version string) error {
 		return fmt.Errorf("listen for the applier: %w", err)
 	}
 	defer l.Close()
-	end := time.Now().Add(greetWithin)
-	if err := l.(*net.TCPListener).SetDeadline(end); err != nil {
+	if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(greetWithin)); err != nil {
 		return fmt.Errorf("listen for the applier: %w", err)
 	}
 	greeted := make(chan struct{})
-	var failed error // once greeted is closed
+	var failed error    // once greeted is closed
+	user := rand.Text() // other accounts of this machine may connect, too
 	go func() {
 		defer close(greeted)
-		failed = greet(l, version, end)
+		failed = greet(l, version, user)
 	}()
 	d := s.Server.Dialect()
-	for _, text := range []string{d.ApplyFromSource(l.Addr().(*net.TCPAddr).Port, s.relayName(0), firstEvent), d.AskSource()} {
+	for _, text := range []string{d.ApplyFromSource(l.Addr().(*net.TCPAddr).Port, user, s.relayName(0), firstEvent), d.AskSource()} {
 		if err := s.exec(ctx, text); err != nil {
 			_ = l.Close()
 			<-greeted
@@ -69,19 +75,49 @@ func (s *session) tellVersion(ctx context.Context, version string) error {
 	return s.exec(ctx, d.EndAsking())
 }
 
-// greet takes one connection, lets whoever it is log in, and answers an error to all that is asked, at which the server
-// gives up.
+// errStranger is of a connection that is not the applier's.
+var errStranger = errors.New("it is not the applier")
+
+// greet waits for the applier, which alone knows the name of a user, and tells it a version. Others hold up nobody.
+func greet(l net.Listener, version, user string) error {
+	in := lobby.New(lobby.Default).Listener(l, lobby.Plain)
+	ctx, cancel := context.WithCancel(context.Background())
+	told := make(chan error, 1)
+	tell := func(err error) {
+		select {
+		case told <- err:
+		default:
+		}
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			c, err := in.Accept()
+			if err != nil {
+				tell(err)
+				return
+			}
+			all.Go(func() {
+				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+				defer stop()
+				defer c.Close()
+				if err := answer(c, version, user); !errors.Is(err, errStranger) {
+					tell(err)
+				}
+			})
+		}
+	})
+	err := <-told
+	cancel()
+	_ = l.Close()
+	all.Wait()
+	return err
+}
+
+// answer lets who has the name of the user log in, and answers an error to all that is asked, at which the server gives up.
 //
 // https://mariadb.com/kb/en/connection/
-func greet(l net.Listener, version string, end time.Time) (err error) {
-	c, err := l.Accept()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if err := c.SetDeadline(end); err != nil {
-		return err
-	}
+func answer(c net.Conn, version, user string) error {
 	const (
 		protocol     = 10
 		capabilities = 1<<0 | 1<<2 | 1<<9 | 1<<13 | 1<<15 | 1<<19 // long passwords and flags, 4.1, transactions, secure, plugins
@@ -89,7 +125,8 @@ func greet(l net.Listener, version string, end time.Time) (err error) {
 		autocommit   = 2
 		plugin       = "mysql_native_password\x00"
 		quit         = 1
-		fatal        = 1236 // ER_MASTER_FATAL_ERROR_READING_BINLOG
+		userAt       = 4 + 4 + 1 + 23 // behind capabilities, the largest packet, a character set, and zeros
+		fatal        = 1236           // ER_MASTER_FATAL_ERROR_READING_BINLOG
 	)
 	le := binary.LittleEndian
 	// The first part is what older replicas need to take the version for one.
@@ -101,10 +138,10 @@ func greet(l net.Listener, version string, end time.Time) (err error) {
 	hello = append(append(hello, "saltsaltsalt\x00"...), plugin...)
 	r := bufio.NewReader(c)
 	if err := writePacket(c, 0, hello); err != nil {
-		return err
+		return errStranger
 	}
-	if _, err := readPacket(r); err != nil {
-		return err
+	if b, err := readPacket(r); err != nil || len(b) < userAt || !bytes.HasPrefix(b[userAt:], append([]byte(user), 0)) {
+		return errStranger
 	}
 	if err := writePacket(c, 2, []byte{0, 0, 0, autocommit, 0, 0, 0}); err != nil {
 		return err

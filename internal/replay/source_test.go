@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"bufio"
+	"net"
 	"slices"
 	"testing"
 
@@ -36,4 +38,59 @@ func TestReplayOfWrittenHistory(t *testing.T) {
 func rows(t *testing.T, r *servertest.Running) []string {
 	t.Helper()
 	return asked(t, r, "SELECT a, s, e FROM shop.written FOR SYSTEM_TIME ALL ORDER BY a, s", "SELECT COUNT(*) FROM shop.written")
+}
+
+// TestGreet: whoever else connects where the applier is awaited keeps it from nothing.
+func TestGreet(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	greeted := make(chan error, 1)
+	go func() { greeted <- greet(l, "11.8.3-MariaDB", "applier") }()
+	connect := func(user string) (net.Conn, *bufio.Reader) {
+		t.Helper()
+		c, err := net.Dial("tcp4", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		r := bufio.NewReader(c)
+		if hello, err := readPacket(r); err != nil || string(hello[1:21]) != "5.5.5-11.8.3-MariaDB" {
+			t.Fatalf("it says %q, %v", hello, err)
+		}
+		if user != "" {
+			if err := writePacket(c, 1, append(append(make([]byte, 32), user...), 0, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return c, r
+	}
+	connect("") // and says nothing
+	gone, _ := connect("")
+	gone.Close()
+	for _, name := range []string{"other", "applie", "applier2"} {
+		_, r := connect(name)
+		if _, err := readPacket(r); err == nil {
+			t.Errorf("%s is let in", name)
+		}
+	}
+	c, r := connect("applier")
+	if ok, err := readPacket(r); err != nil || ok[0] != 0 {
+		t.Fatalf("the applier gets %q, %v", ok, err)
+	}
+	for _, command := range []byte{3, 1} { // a question, and the end
+		if err := writePacket(c, 0, []byte{command}); err != nil {
+			t.Fatal(err)
+		}
+		if command == 3 {
+			if said, err := readPacket(r); err != nil || said[0] != 0xff {
+				t.Errorf("a question gets %q, %v", said, err)
+			}
+		}
+	}
+	if err := <-greeted; err != nil {
+		t.Errorf("the applier was not told: %v", err)
+	}
 }
