@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 // none is an exporter of a home with one instance, which is stopped.
@@ -122,6 +125,44 @@ func TestAddressed(t *testing.T) {
 		if in := http.NewServeMux(); addressed(a, in) != http.Handler(in) {
 			t.Errorf("on %s it asks for names", a)
 		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStrangers: who says nothing holds up nobody who asks, however many they are: the oldest go.
+func TestStrangers(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- none().Serve(ctx, l) }()
+	var silent []net.Conn
+	for range lobby.Default.Peer + 100 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		silent = append(silent, c)
+	}
+	resp, err := http.Get("http://" + l.Addr().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !resp.Close {
+		t.Errorf("who asks gets %s, and goes: %v", resp.Status, resp.Close)
+	}
+	if err := silent[0].SetReadDeadline(time.Now().Add(2 * lobby.DefaultTime)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := silent[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the oldest of those who say nothing stays: %v", err)
 	}
 	cancel()
 	if err := <-ended; err != nil {

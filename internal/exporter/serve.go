@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/lobby"
 )
 
 const (
@@ -26,10 +28,15 @@ func (e *Exporter) Serve(ctx context.Context, l net.Listener) error {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<title>ramaria exporter</title><a href=metrics>metrics</a>\n")) // who goes away wants no answer
 	})
-	s := &http.Server{Handler: addressed(l.Addr(), mux), ReadTimeout: slowest, WriteTimeout: slowest}
+	asked := addressed(l.Addr(), mux)
+	s := &http.Server{ConnContext: lobby.Context, ReadTimeout: slowest, WriteTimeout: slowest, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lobby.Known(r.Context()) // who asks is let be until it has its answer, and goes then
+		asked.ServeHTTP(w, r)
+	})}
+	s.SetKeepAlivesEnabled(false)
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.Serve(lobby.New(lobby.Default).Listener(l, lobby.HTTP)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
