@@ -142,6 +142,43 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+// TestPastEvent: an event that the server keeps when its time is over is disabled then, in clones too, whatever is done to
+// them after that.
+func TestPastEvent(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		for _, statement := range []string{
+			"SET GLOBAL event_scheduler = ON", "CREATE DATABASE past", "CREATE TABLE past.t (id int PRIMARY KEY)",
+			"CREATE EVENT past.once ON SCHEDULE AT NOW() + INTERVAL 5 SECOND ON COMPLETION PRESERVE DO SET @a = 1",
+		} {
+			h.exec(h.root, statement)
+		}
+		disabled := func(name string) bool {
+			var status string
+			if err := h.root.QueryRowContext(t.Context(), "SELECT status FROM information_schema.events WHERE event_schema = ?", name).Scan(&status); err != nil {
+				t.Fatalf("the event of %s: %v", name, err)
+			}
+			return status == "DISABLED"
+		}
+		h.put("past")
+		l, db := h.lease(pool.Request{Template: "past"})
+		h.soon("its time is over", func() bool { return disabled(l.Name) })
+		for _, change := range []string{"INSERT INTO t VALUES (1)", "DROP EVENT once", "DROP TABLE t"} {
+			h.exec(db, change)
+			if _, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil || !disabled(l.Name) {
+				t.Errorf("a reset after %s: %v, disabled: %v", change, err, disabled(l.Name))
+			}
+		}
+		if res, err := h.Reset(t.Context(), l.Name, reset.RestoreCounters); err != nil || res.Way != reset.Noop {
+			t.Errorf("a reset of nothing: %v by %s", err, res.Way)
+		}
+		other, _ := h.lease(pool.Request{Template: "past", Name: "past_other"})
+		if !disabled(other.Name) {
+			t.Error("a new clone has it enabled")
+		}
+	})
+}
+
 // TestEventsAtOnce makes a database cease to be a template and become one again at once, over and
 // over: its events are neither enabled while it is one, nor forgotten.
 func TestEventsAtOnce(t *testing.T) {
