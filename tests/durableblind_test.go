@@ -245,6 +245,25 @@ func TestDurableBlindCalls(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
+// TestDurableBlindRoutine: a procedure of who may switch the log off blinds it once somebody has it run by the rights of its
+// definer, and not by those of who calls it.
+func TestDurableBlindRoutine(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	send(d.root, "CREATE DEFINER=root@localhost PROCEDURE lent(text TEXT) SQL SECURITY INVOKER BEGIN SET @text = text; PREPARE s FROM @text; EXECUTE s; END").comes(t, "a procedure of root's")
+	d.blindFor(t, "root@localhost defines may switch it off")
+	d.seesAfterRestart(t)
+	d.ramaria("backup", durableName)
+	said := d.ramaria("sql", durableName, "-e", "ALTER PROCEDURE lent SQL SECURITY DEFINER; CALL lent('SET SESSION sql_log_bin = 0'); SELECT CONCAT('log ', @@SESSION.sql_log_bin)")
+	if !strings.Contains(said, "log 0") {
+		t.Errorf("the log is not off: %s", said)
+	}
+	d.blindFor(t, "what root@localhost defines may call what switches it off: lent")
+	d.seesAfterRestart(t)
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
 // TestDurableBlindLost: what is hidden from the log a power cut takes, and the recovery says so; a move and a restart have a
 // base backup made that has it.
 func TestDurableBlindLost(t *testing.T) {
