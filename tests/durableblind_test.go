@@ -264,6 +264,32 @@ func TestDurableBlindRoutine(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
+// TestDurableUnseen: who keeps the instance from looking who may switch the log off is told of, and the looks that fail leave no
+// session in the server.
+func TestDurableUnseen(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	conn, err := d.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES mysql.servers WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	d.blindFor(t, "nobody could look who may")
+	waiting, err := column(t.Context(), d.root, "SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'")
+	if err != nil || len(waiting) > 2 {
+		t.Errorf("%d sessions wait for the table: %v", len(waiting), err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	d.seesAfterRestart(t)
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
 // TestDurableBlindLost: what is hidden from the log a power cut takes, and the recovery says so; a move and a restart have a
 // base backup made that has it.
 func TestDurableBlindLost(t *testing.T) {

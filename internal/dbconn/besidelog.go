@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,23 @@ import (
 //
 // It is not all that is in no log: what nothing depends on, such as statistics, and settings, it leaves out.
 func BesideLog(ctx context.Context, db *sql.DB, mysql bool, rights []string) ([]string, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = "+lockWait); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // with that setting
+		}
+		_ = conn.Close()
+	}()
+	if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 1"); err != nil {
+		return nil, err
+	}
+	return besideLog(ctx, conn, mysql, rights)
+}
+
+func besideLog(ctx context.Context, db Querier, mysql bool, rights []string) ([]string, error) {
 	query := besideMariaDB
 	if mysql {
 		query = besideMySQL

@@ -31,6 +31,9 @@ const (
 	repeatableRead isolation = "REPEATABLE READ"
 )
 
+// lockWait is how long sessions wait for a lock of a table, in seconds: a day.
+const lockWait = "86400"
+
 // basis is what all sessions set: what decides whether a statement is carried out, as a whole, and kept.
 var basis = []Variable{
 	{Name: "autocommit", Value: "1"},
@@ -38,7 +41,7 @@ var basis = []Variable{
 	{Name: "sql_safe_updates", Value: "0"},
 	{Name: "sql_select_limit", Value: "18446744073709551615"},
 	{Name: "sql_big_selects", Value: "1"}, // else max_join_size refuses questions
-	{Name: "lock_wait_timeout", Value: "86400"},
+	{Name: "lock_wait_timeout", Value: lockWait},
 	{Name: "wait_timeout", Value: "31536000"}, // the most there is: sessions are kept open
 	{Name: "net_read_timeout", Value: "3600"},
 	{Name: "net_write_timeout", Value: "3600"},

@@ -42,6 +42,8 @@ type promises struct {
 	openFirst []dbconn.Holder
 	// routines says that the keeper knows which routines there were.
 	routines bool
+	// unseen is since when the looks at these have failed, zero if the last one has not.
+	unseen time.Time
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -148,24 +150,26 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	if w.keeper == nil {
 		return nil
 	}
-	all := ctx
-	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	limited, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	looked := time.Now()
-	now, err := dbconn.BesideLog(ctx, w.db, w.inst.Server.Flavour == server.MySQL, w.inst.Server.Family().Blinding())
+	now, err := dbconn.BesideLog(limited, w.db, w.inst.Server.Flavour == server.MySQL, w.inst.Server.Family().Blinding())
 	if err != nil {
+		w.unseen(ctx, looked)
 		return err
 	}
 	p := &w.promises
 	w.keeper.Look(now)
 	if !p.routines { // once, however long they take
-		defined, err := durable.DefinedIn(all, w.db, now)
+		defined, err := durable.DefinedIn(ctx, w.db, now)
 		if err != nil {
+			w.unseen(ctx, looked)
 			return err
 		}
 		w.keeper.LookAtRoutines(defined)
 		p.routines = true
 	}
+	p.unseen = time.Time{}
 	w.lookForHolders(dbconn.Holders(now), dbconn.Holders(w.keeper.BesideLog()))
 	changed := dbconn.ChangedBesideLog(w.keeper.BesideLog(), now)
 	switch {
@@ -178,6 +182,26 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 		p.besideLog = now
 	}
 	return nil
+}
+
+// lookPatience is how long it may not be seen who may switch the log off.
+const lookPatience = 20 * time.Second
+
+// unseen notes that a look which began at a time has failed. Where that goes on, somebody may see to it, who has locked a
+// table of the server's own, or taken it away: what only the look tells of is hidden then. It says nothing while the server
+// answers nobody, and while statements about accounts may hold such locks, which wait for the archive.
+func (w *watch) unseen(ctx context.Context, began time.Time) {
+	p := &w.promises
+	ctx, cancel := context.WithTimeout(ctx, watchInterval)
+	defer cancel()
+	switch {
+	case w.archiveWarning() != "", w.keeper.Fenced(), w.db.PingContext(ctx) != nil:
+		p.unseen = time.Time{}
+	case p.unseen.IsZero():
+		p.unseen = began
+	case time.Since(p.unseen) >= lookPatience:
+		w.keeper.Blinded("nobody could look who may, for " + lookPatience.String())
+	}
 }
 
 // lookForHolders looks who may switch the log off that somebody can log in as, and could not when the newest base was made.
