@@ -66,7 +66,14 @@ func runDump(ctx context.Context, a *app, name string, databases []string, o *du
 		return err
 	}
 	if len(d.Past) > 0 {
-		a.say("the dump has no earlier rows of %s, which keeps them\nhint: ramaria dump %s --history", strings.Join(d.Past, ", "), name)
+		again := "ramaria dump " + name
+		for _, database := range databases {
+			again += " " + engine.ShellWord(database)
+		}
+		if o.out != engine.Stdin {
+			again += " -o " + engine.ShellWord(o.out)
+		}
+		a.say("the dump has no earlier rows of %s, which the server keeps\nhint: %s --history", strings.Join(d.Past, ", "), again)
 	}
 	if o.out != engine.Stdin {
 		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), o.out)

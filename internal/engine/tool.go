@@ -37,12 +37,21 @@ func unlimited(ctx context.Context, db *sql.DB, of *server.Server, what string) 
 	if beginsAsTold(of) {
 		return nil
 	}
-	limited := false
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.sql_select_limit < 18446744073709551615").Scan(&limited); err != nil || !limited {
+	var shortens string
+	err := dbconn.Query(ctx, db, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('sql_select_limit', 'system_versioning_asof')", func(cols []string) error {
+		if shortens == "" && cols[1] != whatIsWhole[cols[0]] {
+			shortens = cols[0]
+		}
+		return nil
+	})
+	if err != nil || shortens == "" {
 		return err
 	}
-	return fmt.Errorf("dump %s: sql_select_limit of the server would have %s leave out rows\nhint: SET GLOBAL sql_select_limit = 18446744073709551615", what, filepath.Base(of.Dumper.Path()))
+	return fmt.Errorf("dump %s: %s of the server would have %s leave out rows\nhint: SET GLOBAL %[2]s = %[4]s", what, shortens, filepath.Base(of.Dumper.Path()), whatIsWhole[shortens])
 }
+
+// whatIsWhole are the values of settings with which a dumper writes all rows that there are now.
+var whatIsWhole = map[string]string{"sql_select_limit": "18446744073709551615", "system_versioning_asof": "DEFAULT"}
 
 // everything are those of whole, and that which writes where the log goes on behind that.
 func everything(of *server.Server) []string { return append(whole(of), of.DumperPosition()...) }
