@@ -88,14 +88,11 @@ func (f *fences) blinded(why string) {
 	}
 	f.blind.Why = append(f.blind.Why, why)
 	f.log.Warn("outside of the promise until the server restarts", "what", BlindWhat(f.blind.Why))
-	if err := f.saved(); err != nil {
-		f.log.Error("cannot write down that the log may lack commits", "error", err)
-	}
+	f.note() // whoever makes bases has the manifest know first
 	select {
 	case f.alarm <- struct{}{}:
 	default:
 	}
-	f.found() // whoever makes bases has the manifest know first
 }
 
 // Blind says since when a session may have committed what the log does not have.

@@ -1,8 +1,11 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,6 +114,19 @@ func TestBlindIsOneBreach(t *testing.T) {
 	}
 	k.breached = 0
 	save(0, 2, 0)
+}
+
+// TestBlindUnwritten: where it cannot be written down, nothing is left that has the next supervisor pass over it: that judges
+// the log again.
+func TestBlindUnwritten(t *testing.T) {
+	f := &fences{path: filepath.Join(t.TempDir(), "fences.json"), log: slog.New(slog.DiscardHandler), alarm: make(chan struct{}, 1), found: func() {}}
+	if err := os.Mkdir(f.path, 0o700); err != nil { // which no file takes the place of
+		t.Fatal(err)
+	}
+	f.blinded("a")
+	if _, err := os.Stat(f.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was there before still is: %v", err)
+	}
 }
 
 // TestHiddenUntilBase: what the log may lack of a breach is lost with the data until a base has it, whether the breach goes on

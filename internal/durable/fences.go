@@ -247,8 +247,14 @@ func (f *fences) add(fence Fence) {
 	f.open = append(f.open, fence)
 	f.total[fence.Kind]++
 	f.log.Info("a statement waits for a base backup", "kind", fence.Kind, "why", fence.Why, "at", fence.At)
-	if err := f.saved(); err != nil { // a full volume; without the file the next supervisor judges the log again
-		f.log.Error("cannot write down which statements wait for a base backup", "error", errors.Join(err, os.Remove(f.path)))
+	f.note()
+}
+
+// note writes down what was found, and says so to who makes bases; mu is held. On a full volume the file goes: without it the
+// next supervisor judges the log again.
+func (f *fences) note() {
+	if err := f.saved(); err != nil {
+		f.log.Error("cannot write down what was found in the log", "error", errors.Join(err, os.Remove(f.path)))
 	}
 	f.found()
 }
