@@ -3,6 +3,8 @@ package tests
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -287,6 +289,31 @@ func TestDurableUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.seesAfterRestart(t)
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
+// TestDurableManifestUnwritten: where the archive does not take its manifest, the instance says so, and goes on to say how its
+// archive stands, also while it has something to write there time and again.
+func TestDurableManifestUnwritten(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	inPlace := filepath.Join(d.archive, "manifest.json.new")
+	if err := os.Mkdir(inPlace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	send(d.root, "CREATE USER other@localhost IDENTIFIED BY '"+blindPassword+"'", "GRANT SUPER ON *.* TO other@localhost").comes(t, "another account")
+	d.blindFor(t, "names the privilege SUPER")
+	for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
+		if said, _ := d.saysOfLog(t); strings.Contains(said, "the last base backup failed") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("it does not say that a base backup failed: %s", said)
+		}
+	}
+	if err := os.Remove(inPlace); err != nil {
+		t.Fatal(err)
+	}
 	d.ramaria("rm", durableName, "--with-archive")
 }
 

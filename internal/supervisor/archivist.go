@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -114,9 +115,11 @@ func (a *archivist) look(ctx context.Context) error {
 		return nil // the supervisor that follows does it
 	}
 	a.reread()
-	if err := a.keeper.SaveBreaches(); err != nil {
-		return err
-	}
+	return errors.Join(a.keeper.SaveBreaches(), a.keep(ctx)) // a disk that is full is told of, and has room made, all the more
+}
+
+// keep tells how the archive stands, and does what is due.
+func (a *archivist) keep(ctx context.Context) error {
 	a.tellKeyless(ctx)
 	r, err := a.stand()
 	if err != nil {
