@@ -115,6 +115,9 @@ func TestInstallRedirected(t *testing.T) {
 		if out, err := install(prefix, bin, gate.URL+"/on"); err != nil || !strings.Contains(out, "installed ramaria version 0.0.1") {
 			t.Errorf("by %s from where an encrypted server sends on to: %v: %s", with, err, out)
 		}
+		if out, err := install(prefix, bin, safe.URL+"/none"); err == nil || !strings.Contains(out, "404") {
+			t.Errorf("by %s from where there is nothing: %v: %s", with, err, out)
+		}
 	}
 	for name, said := range map[string]string{"BusyBox's": "echo 'wget: unrecognized option' >&2; exit 1", "Wget2": "echo 'GNU Wget2 2.1.0 - multithreaded metalink/file/website downloader'"} {
 		bin := tools(t, "")

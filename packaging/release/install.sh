@@ -57,7 +57,7 @@ wgets() {
 		*) url=$to ;;
 		esac
 	done
-	sed -n '$p' "$tmp/said" >&2
+	grep . "$tmp/said" | tail -n 1 >&2
 	return 1
 }
 
