@@ -132,7 +132,7 @@ func (s *statement) ofDefiner() bool {
 }
 
 // blinds is what switches the log off, or executes what it is given.
-var blinds = regexp.MustCompile(`(?i)\b(?:sql_log_bin|prepare|immediate)\b`)
+var blinds = regexp.MustCompile(`(?i)sql_log_bin|\b(?:prepare|immediate)\b`)
 
 // Blinds reports whether the body of a routine or an event may switch the log off, if who defined it may.
 func Blinds(body string) bool { return blinds.MatchString(body) }
