@@ -43,7 +43,7 @@ func TestDurableBlindRoutine(t *testing.T) {
 	d.seesAfterRestart(t)
 	d.ramaria("backup", durableName)
 	said := d.ramaria("sql", durableName, "-e", "ALTER PROCEDURE lent SQL SECURITY DEFINER; CALL lent('SET SESSION sql_log_bin = 0'); SELECT CONCAT('log ', @@SESSION.sql_log_bin)")
-	if !strings.Contains(said, "log 0") {
+	if !strings.Contains(said, "log 0") && !strings.Contains(said, "log OFF") {
 		t.Errorf("the log is not off: %s", said)
 	}
 	d.blindFor(t, "what root@localhost defines may call what switches it off: lent")
@@ -77,8 +77,7 @@ func TestDurableUnseen(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
-// TestDurableManifestUnwritten: where the archive does not take its manifest, the instance says so, and goes on to say how its
-// archive stands, also while it has something to write there time and again.
+// TestDurableManifestUnwritten: where the archive does not take its manifest, the instance says so.
 func TestDurableManifestUnwritten(t *testing.T) {
 	t.Parallel()
 	d := newDurable(t, "shm")
@@ -90,10 +89,10 @@ func TestDurableManifestUnwritten(t *testing.T) {
 	send(d.root, "CREATE USER other@localhost IDENTIFIED BY '"+blindPassword+"'", "GRANT SUPER ON *.* TO other@localhost").comes(t, "another account")
 	d.blindFor(t, "names the privilege SUPER")
 	for end := time.Now().Add(soon); ; time.Sleep(untilPause) {
-		if said, _ := d.saysOfLog(t); strings.Contains(said, "the last base backup failed") {
+		if said, _ := d.saysOfLog(t); strings.Contains(said, "the archive cannot be told what is outside of the promise: write manifest") {
 			break
 		} else if time.Now().After(end) {
-			t.Fatalf("it does not say that a base backup failed: %s", said)
+			t.Fatalf("it does not say that the archive is not told: %s", said)
 		}
 	}
 	if err := os.Remove(inPlace); err != nil {

@@ -40,6 +40,8 @@ type archivist struct {
 	began  time.Time
 	// low says that the archive's file system lacks room.
 	low bool
+	// noted is why the manifest could not be told what is outside of the promise.
+	noted error
 	// base and room are about the attempts at each.
 	base, room attempt
 	// used is what the archive took, in bytes, when it was measured.
@@ -115,7 +117,8 @@ func (a *archivist) look(ctx context.Context) error {
 		return nil // the supervisor that follows does it
 	}
 	a.reread()
-	return errors.Join(a.keeper.SaveBreaches(), a.keep(ctx)) // a disk that is full is told of, and has room made, all the more
+	a.noted = a.keeper.SaveBreaches()
+	return errors.Join(a.noted, a.keep(ctx)) // a disk that is full is told of, and has room made, all the more
 }
 
 // keep tells how the archive stands, and does what is due.
@@ -241,6 +244,9 @@ func (a *archivist) warnings(r durable.Report, fs sys.FS) (list []string) {
 	}
 	if text := a.fenceWarning(); text != "" {
 		list = append(list, text)
+	}
+	if a.noted != nil {
+		say("the archive cannot be told what is outside of the promise: %s", oneLine(a.noted))
 	}
 	if e := a.base; e.err != nil && e.at.After(r.Newest.Time) {
 		say("the last base backup failed: %s", oneLine(e.err))

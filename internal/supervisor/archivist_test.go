@@ -28,6 +28,9 @@ func TestArchiveWarnings(t *testing.T) {
 		{"no room for a base", "commit", func(a *archivist, r *durable.Report) { a.low, r.RoomForBase = true, false }, []string{"less than", "no room in /a for another base backup"}},
 		{"slow", "commit", func(_ *archivist, r *durable.Report) { r.Recovery = 31 * time.Second }, []string{"longer than --recover-within 30s: much was written"}},
 		{"slow by its data alone", "commit", func(_ *archivist, r *durable.Report) { r.Recovery, r.DataAlone = 40*time.Second, true }, []string{"the data alone takes that to restore\nhint: ramaria up shop --recover-within TIME"}},
+		{"its manifest is not written", "commit", func(a *archivist, _ *durable.Report) {
+			a.noted = errors.New("write manifest: no space left on device\nhint: make room")
+		}, []string{"the archive cannot be told what is outside of the promise: write manifest: no space left on device"}},
 		{"a base failed", "commit", func(a *archivist, _ *durable.Report) { a.base = failed }, []string{"the last base backup failed: write base 2: no space left on device"}},
 		{"a base failed, and one was made after it", "commit", func(a *archivist, r *durable.Report) { a.base, r.Newest.Time = failed, began.Add(2*time.Minute) }, nil},
 		{"a verification failed", "commit", func(a *archivist, _ *durable.Report) { a.verified.Store(&failed) }, []string{"the last verification of the archive failed: "}},
