@@ -160,7 +160,7 @@ func (s *session) charset() []byte {
 //
 // Whether each statement is committed is as it was before: drivers remember that, and tests that turn it off find it as
 // they expect it again, unless the client itself has turned it off at first. That may be a driver that has begun its first
-// transaction: it is on where the driver has turned it on since.
+// transaction: it is on where the driver has turned it on since, as where a server begins sessions with it off.
 func (s *session) resume(keep bool, answers [][]byte) {
 	enter := append([]byte{comUse}, s.seat.lease.Name...)
 	var commands [][]byte
@@ -171,7 +171,8 @@ func (s *session) resume(keep bool, answers [][]byte) {
 		for _, text := range set.texts {
 			commands = append(commands, s.query(text))
 		}
-		if o, bad := parseOkay(answers[0], false); set.autocommit && !bad && o.flags()&byItself != 0 {
+		before, after := answers[0], answers[len(answers)-1]
+		if commits(before) && (set.autocommit || !commits(after)) {
 			commands = append(commands, s.query("SET autocommit = 1"))
 		}
 	case s.nowhere:
@@ -197,6 +198,12 @@ func (s *session) resume(keep bool, answers [][]byte) {
 			return
 		}
 	}
+}
+
+// commits reports whether an answer says that each statement is committed.
+func commits(answer []byte) bool {
+	o, bad := parseOkay(answer, false)
+	return !bad && o.flags()&byItself != 0
 }
 
 // resumeTries is how often a command is sent that KILL QUERY interrupts: each ends one.

@@ -88,20 +88,23 @@ func TestResumed(t *testing.T) {
 	enter := []string{"\x02shop_7", "\x03SET character_set_client = 0, character_set_results = 0, collation_connection = 0"}
 	again := append(slices.Clone(enter), "\x03SET time_zone = '+1:00'", "\x03SET autocommit = 0")
 	for _, c := range []struct {
-		name    string
-		set     setUp
-		flags   uint16 // before the reset
-		dropped bool
-		text    string
-		want    []string
+		name          string
+		set           setUp
+		before, after uint16 // the flags of the session's answers, and of the new one's
+		dropped       bool
+		text          string
+		want          []string
 	}{
-		{"as it was", setUp{}, 0, false, "CALL ramaria.reset()", enter},
-		{"off", off, 0, false, "CALL ramaria.reset()", again},
-		{"off at first, and on since", off, byItself, false, "CALL ramaria.reset()", append(slices.Clone(again), "\x03SET autocommit = 1")},
-		{"kept", off, 0, false, "CALL ramaria.reset('keep session')", nil},
-		{"kept, without its database", off, 0, true, "CALL ramaria.reset('keep session')", []string{"\x02shop_7"}},
+		{"as it was", setUp{}, 0, 0, false, "CALL ramaria.reset()", enter},
+		{"on before it, and not after it", setUp{}, byItself, 0, false, "CALL ramaria.reset()", append(slices.Clone(enter), "\x03SET autocommit = 1")},
+		{"on", setUp{}, byItself, byItself, false, "CALL ramaria.reset()", enter},
+		{"on after it alone", setUp{}, 0, byItself, false, "CALL ramaria.reset()", enter},
+		{"off", off, 0, byItself, false, "CALL ramaria.reset()", again},
+		{"off at first, and on since", off, byItself, byItself, false, "CALL ramaria.reset()", append(slices.Clone(again), "\x03SET autocommit = 1")},
+		{"kept", off, 0, 0, false, "CALL ramaria.reset('keep session')", nil},
+		{"kept, without its database", off, 0, 0, true, "CALL ramaria.reset('keep session')", []string{"\x02shop_7"}},
 	} {
-		o := &obeyed{set: c.set, answers: map[string][]byte{"\x0e": fine(c.flags)}}
+		o := &obeyed{set: c.set, answers: map[string][]byte{"\x0e": fine(c.after)}, once: map[string][]byte{"\x0e": fine(c.before)}}
 		pool := &resets{told: func() { o.asked = nil }}
 		s := &session{door: &Door{c: Config{Pool: pool}}, login: response{database: "shop@1"}, server: &upstream{}, seat: &seat{lease: client.Database{Name: "shop_7"}}, relay: o}
 		if c.dropped {
