@@ -101,28 +101,39 @@ type Question struct {
 // max_allowed_packet that servers of ours have (server.LeastPacket).
 const Packet = 48 << 10
 
+// Lots divides statements, or parts of one, into lots that are less than Packet each, with what stands between them; one
+// that is larger has a lot of its own.
+func Lots(texts []string) (lots [][]string) {
+	const between = len("; ")
+	for len(texts) > 0 {
+		n, size := 1, len(texts[0])
+		for n < len(texts) && size+between+len(texts[n]) < Packet {
+			size += between + len(texts[n])
+			n++
+		}
+		lots = append(lots, texts[:n])
+		texts = texts[n:]
+	}
+	return lots
+}
+
 // Ask asks everything in order, in one round trip where that is less than Packet. The connection must be one on which
 // several statements may be sent at once, such as those of OpenUnlogged.
 func Ask(ctx context.Context, conn *sql.Conn, questions ...Question) error {
-	for len(questions) > 0 {
-		n, size := 0, 0
-		for n < len(questions) && (n == 0 || size+len(questions[n].Text) < Packet) {
-			size += len(questions[n].Text) + len("; ")
-			n++
-		}
-		if err := ask(ctx, conn, questions[:n]); err != nil {
-			return err
-		}
-		questions = questions[n:]
-	}
-	return nil
-}
-
-func ask(ctx context.Context, conn *sql.Conn, questions []Question) error {
 	texts := make([]string, len(questions))
 	for i, q := range questions {
 		texts[i] = q.Text
 	}
+	for _, lot := range Lots(texts) {
+		if err := ask(ctx, conn, questions[:len(lot)], lot); err != nil {
+			return err
+		}
+		questions = questions[len(lot):]
+	}
+	return nil
+}
+
+func ask(ctx context.Context, conn *sql.Conn, questions []Question, texts []string) error {
 	rows, err := conn.QueryContext(ctx, strings.Join(texts, "; "))
 	if err != nil {
 		return err

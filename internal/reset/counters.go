@@ -110,11 +110,10 @@ func (r *Engine) setting(ctx context.Context, s *Session, name string, counters 
 
 // restore carries out what setting returned.
 func (s *Session) restore(ctx context.Context, statements []string) error {
-	if len(statements) == 0 {
-		return nil
-	}
-	if err := s.exec(ctx, strings.Join(statements, ";")); err != nil {
-		return fmt.Errorf("put counters back: %w", err)
+	for _, lot := range dbconn.Lots(statements) {
+		if err := s.exec(ctx, strings.Join(lot, ";")); err != nil {
+			return fmt.Errorf("put counters back: %w", err)
+		}
 	}
 	return nil
 }
@@ -123,15 +122,14 @@ func (s *Session) restore(ctx context.Context, statements []string) error {
 // hides (see server.HidesCounters). To use a table is not enough: a session takes one that is open
 // already, unless another does that now.
 func (s *Session) reopen(ctx context.Context, name string, tables []string) error {
-	if len(tables) == 0 {
-		return nil
-	}
 	list := make([]string, len(tables))
 	for i, table := range tables {
 		list[i] = dbconn.QuoteName(name) + "." + dbconn.QuoteName(table)
 	}
-	if err := s.exec(ctx, "FLUSH LOCAL TABLES "+strings.Join(list, ", ")); err != nil {
-		return fmt.Errorf("reopen tables: %w", err)
+	for _, lot := range dbconn.Lots(list) {
+		if err := s.exec(ctx, "FLUSH LOCAL TABLES "+strings.Join(lot, ", ")); err != nil {
+			return fmt.Errorf("reopen tables: %w", err)
+		}
 	}
 	return nil
 }

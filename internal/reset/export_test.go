@@ -80,3 +80,8 @@ func RightsOf(sql, session, watched string) Rights {
 	j.statement(binlog.Query{Schema: session, SQL: []byte(sql)}, sql, effectOf(sql))
 	return j.rights
 }
+
+// Restore carries out statements, as many at once as the server takes.
+func (s *Session) Restore(ctx context.Context, statements []string) error {
+	return s.restore(ctx, statements)
+}

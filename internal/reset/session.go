@@ -97,8 +97,8 @@ func (s *Session) undo(ctx context.Context, changes []binlog.Change, f *binlog.F
 		return s.restore(ctx, restore)
 	}
 	text := binlogStatement(inv.Statements[0]) // it is a transaction by itself
-	if len(restore) > 0 && len(text) <= min(maxBlock, o.MaxBytes) {
-		if block := s.server.Block(append([]string{text}, restore...)...); block != "" {
+	if most := min(maxBlock, o.MaxBytes); len(restore) > 0 && len(text) <= most {
+		if block := s.server.Block(append([]string{text}, restore...)...); block != "" && len(block) <= most {
 			if err := s.exec(ctx, block); err != nil {
 				return fmt.Errorf("undo changes of rows, and put counters back: %w", err)
 			}

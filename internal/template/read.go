@@ -336,8 +336,10 @@ func Analyze(ctx context.Context, conn *sql.Conn, name string) error {
 			list = append(list, dbconn.QuoteName(t.Name))
 		}
 	}
-	if len(list) == 0 {
-		return nil
+	for _, lot := range dbconn.Lots(list) {
+		if err := r.each(func(map[string]string) error { return nil }, "ANALYZE LOCAL TABLE "+strings.Join(lot, ", ")); err != nil {
+			return err
+		}
 	}
-	return r.each(func(map[string]string) error { return nil }, "ANALYZE LOCAL TABLE "+strings.Join(list, ", "))
+	return nil
 }

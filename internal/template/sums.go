@@ -52,29 +52,33 @@ func (s *Shape) Checksums(ctx context.Context, conn *sql.Conn, wanted func(table
 			plain = append(plain, dbconn.QuoteName(s.Name)+"."+dbconn.QuoteName(t.Name))
 		}
 	}
-	if len(plain) == 0 {
-		return list, nil
+	for _, lot := range dbconn.Lots(plain) {
+		if err := s.sumsOf(ctx, conn, lot, list); err != nil {
+			return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+		}
 	}
-	rows, err := conn.QueryContext(ctx, "CHECKSUM TABLE "+strings.Join(plain, ", "))
+	return list, nil
+}
+
+// sumsOf adds the checksums that the server itself makes, of tables with their database.
+func (s *Shape) sumsOf(ctx context.Context, conn *sql.Conn, tables []string, list map[string]string) error {
+	rows, err := conn.QueryContext(ctx, "CHECKSUM TABLE "+strings.Join(tables, ", "))
 	if err != nil {
-		return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		var sum sql.NullString
 		if err := rows.Scan(&name, &sum); err != nil {
-			return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
+			return err
 		}
 		if !sum.Valid { // it is gone, or cannot be read: a warning says why
 			continue
 		}
 		list[strings.TrimPrefix(name, s.Name+".")] = sum.String
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read rows of %s: %w", s.Name, err)
-	}
-	return list, nil
+	return rows.Err()
 }
 
 // keyOfExpression reports whether a key of t is on an expression, which is a hidden column; it may
