@@ -345,6 +345,14 @@ func TestUnseenRows(t *testing.T) {
 		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "shop", Name: "of_another"}); !errors.Is(err, reset.ErrTemplateChanged) {
 			t.Errorf("a clone of a template that was written to: %v", err)
 		}
+		// So it is where the directory is called otherwise than the template.
+		h.does("CREATE DATABASE `my-shöp`", "CREATE TABLE `my-shöp`.old (id int) ENGINE=MyISAM")
+		h.put("my-shöp")
+		h.lease(pool.Request{Template: "my-shöp"})
+		h.conn(h.root, "CREATE TEMPORARY TABLE `my-shöp`.unseen (id int) ENGINE=MRG_MyISAM UNION=(`my-shöp`.old) INSERT_METHOD=LAST\nINSERT INTO `my-shöp`.unseen VALUES (8)")
+		if _, err := h.NewDatabase(t.Context(), pool.Request{Template: "my-shöp", Name: "of_a_third"}); !errors.Is(err, reset.ErrTemplateChanged) {
+			t.Errorf("a clone of a template with an odd name that was written to: %v", err)
+		}
 	})
 }
 

@@ -2,8 +2,11 @@ package reset
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
+	"github.com/ramaria-db/ramaria/internal/template"
 )
 
 // Names that tests of the package's parts need.
@@ -84,4 +87,30 @@ func RightsOf(sql, session, watched string) Rights {
 // Restore carries out statements, as many at once as the server takes.
 func (s *Session) Restore(ctx context.Context, statements []string) error {
 	return s.restore(ctx, statements)
+}
+
+// RowFiles is a journal of a watched database with a template of tables of MyISAM, whose files are in dir.
+func RowFiles(dir, name string, tables ...string) *Journal {
+	shape := &template.Shape{Name: name}
+	for _, table := range tables {
+		shape.Tables = append(shape.Tables, template.Table{Name: table, Engine: isam})
+	}
+	j := &Journal{dir: dir, watched: map[string]*Changes{name: {}}, marks: map[string]rowsMark{}}
+	j.MarkRows(name, shape)
+	return j
+}
+
+// Look returns the tables of a watched database whose rows may have been written, by their files.
+func (j *Journal) Look(name string) []string {
+	j.look(name)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Sorted(maps.Keys(j.watched[name].Tables))
+}
+
+// Forgive has nothing be known of a watched database.
+func (j *Journal) Forgive(name string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.watched[name] = &Changes{}
 }

@@ -1,9 +1,14 @@
 package reset
 
 import (
+	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/datafiles"
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/template"
 )
@@ -24,30 +29,49 @@ const (
 	isamAge = time.Second
 )
 
-// eachRowFile calls f for the files of rows of MyISAM in the directory of a database, if its template has such tables.
-func (j *Journal) eachRowFile(name string, shape *template.Shape, f func(dir *sys.Dir, file string)) {
+// eachRowFile calls f for the files of rows of MyISAM in the directory of a database, if its template has such tables. It
+// reports whether all were there to see.
+func (j *Journal) eachRowFile(name string, shape *template.Shape, f func(dir *sys.Dir, file string)) bool {
 	if len(isamTables(shape)) == 0 {
-		return
+		return true
 	}
 	data, err := sys.OpenDir(j.dir)
 	if err != nil {
-		return
+		return false
 	}
 	defer func() { _ = data.Close() }()
-	dir, err := data.Dir(name)
+	dir, err := directory(data, name)
 	if err != nil {
-		return
+		return false
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Names()
 	if err != nil {
-		return
+		return false
 	}
 	for _, file := range names {
 		if strings.HasSuffix(file, isamRows) {
 			f(dir, file)
 		}
 	}
+	return true
+}
+
+// directory opens that of a database, whose name may be written otherwise: a template may be called my-shop.
+func directory(data *sys.Dir, name string) (*sys.Dir, error) {
+	if dbconn.PlainName(name) {
+		return data.Dir(name)
+	}
+	names, err := data.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, written := range names {
+		if datafiles.Decode(written) == name {
+			return data.Dir(written)
+		}
+	}
+	return nil, fmt.Errorf("open the directory of database %s: %w", name, fs.ErrNotExist)
 }
 
 func isamTables(shape *template.Shape) (list []string) {
@@ -72,40 +96,47 @@ func (j *Journal) MarkRows(name string, shape *template.Shape) {
 	}
 }
 
-// unseen returns the tables of a watched database to which rows may have been written that the log does not have, since it
-// was marked or asked for last.
-func (j *Journal) unseen(name string) (tables []string) {
+// look finds tables of a watched database to which rows may have been written that the log does not have, since it was
+// marked or looked at last. They are noted before their files are marked again: another may look in between.
+func (j *Journal) look(name string) {
 	j.mu.Lock()
 	mark, marked := j.marks[name]
 	j.mu.Unlock()
 	if !marked {
-		return nil
+		return
 	}
-	written, odd := map[string]bool{}, false
-	j.eachRowFile(name, mark.shape, func(dir *sys.Dir, file string) {
-		if at, err := dir.Written(file); err == nil && at == mark.at {
-			return
+	var written []string
+	seen := j.eachRowFile(name, mark.shape, func(dir *sys.Dir, file string) {
+		if at, err := dir.Written(file); err != nil || at != mark.at {
+			written = append(written, file)
 		}
-		_ = dir.SetWritten(file, mark.at) // what is written from now on shows again
-		table := strings.TrimSuffix(file, isamRows)
-		written[table] = true
-		odd = odd || mark.shape.Table(table) == nil // its name is written otherwise in that of the file
 	})
-	for _, table := range isamTables(mark.shape) {
-		if written[table] || odd {
-			tables = append(tables, table)
+	if seen && len(written) == 0 {
+		return
+	}
+	tables := isamTables(mark.shape)
+	known := slices.DeleteFunc(slices.Clone(tables), func(table string) bool { return !slices.Contains(written, table+isamRows) })
+	if seen && len(known) == len(written) { // else a name is written otherwise in that of its file
+		tables = known
+	}
+	j.mu.Lock()
+	if c := j.watched[name]; c != nil {
+		for _, table := range tables {
+			c.refill(table)
 		}
 	}
-	return tables
+	j.mu.Unlock()
+	j.eachRowFile(name, mark.shape, func(dir *sys.Dir, file string) {
+		if slices.Contains(written, file) {
+			_ = dir.SetWritten(file, mark.at) // what is written from now on shows again
+		}
+	})
 }
 
 // takeAll is Take, and finds the rows that the log does not have, or says that there may be some.
 func (j *Journal) takeAll(d *Database) *Changes {
-	unseen := j.unseen(d.Name)
+	j.look(d.Name)
 	c := j.Take(d.Name)
-	for _, table := range unseen {
-		c.refill(table)
-	}
 	switch {
 	case d.Shape.Definers.Open():
 		c.incomplete("sessions may have switched the binary log off: every account has the right, or the application's")
@@ -118,14 +149,6 @@ func (j *Journal) takeAll(d *Database) *Changes {
 // Touched is Changed, and finds the rows that the log does not have. Whoever puts a database back asks Changed, since
 // that writes rows itself.
 func (j *Journal) Touched(name string) string {
-	if unseen := j.unseen(name); len(unseen) > 0 {
-		j.mu.Lock()
-		if c := j.watched[name]; c != nil {
-			for _, table := range unseen {
-				c.refill(table)
-			}
-		}
-		j.mu.Unlock()
-	}
+	j.look(name)
 	return j.Changed(name)
 }
