@@ -255,3 +255,24 @@ func TestRedefinedTemplate(t *testing.T) {
 		}
 	})
 }
+
+// TestPassingRightOfApp has the account that defines what is in clones switch the log off by a right that it has for a while.
+func TestPassingRightOfApp(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		h := newHouse(t, want)
+		h.withApp()
+		h.does("CREATE DEFINER = app@localhost PROCEDURE shop.hide() SET sql_log_bin = 0")
+		h.put("shop")
+		l, db := h.lease(pool.Request{Template: "shop"})
+		db.SetMaxOpenConns(1)
+		before := h.state(l.Name)
+		h.does("GRANT " + h.blindRight() + " ON *.* TO app@localhost")
+		for _, statement := range []string{"CALL hide()", "INSERT INTO item (name) VALUES ('unseen')"} {
+			h.exec(db, statement)
+		}
+		h.does("REVOKE " + h.blindRight() + " ON *.* FROM app@localhost")
+		if res, err := h.Reset(t.Context(), l.Name, false); err != nil || res.Way != reset.Reclone || h.state(l.Name) != before {
+			t.Errorf("a reset: %v by %s\n%s\nwant:\n%s", err, res.Way, h.state(l.Name), before)
+		}
+	})
+}

@@ -289,7 +289,7 @@ func (p *Pool) start() error {
 	db.SetMaxOpenConns(2 * maxSessions) // each may have another look at what it waits for
 	db.SetMaxIdleConns(maxSessions)
 	j.Read() // what stands there is about nothing that is watched
-	r := &reset.Engine{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased}
+	r := &reset.Engine{Server: p.config.Server, Journal: j, ServerID: p.config.ServerID, DB: db, Leased: leased, StandIn: p.config.Endpoint.User}
 	conn, err := db.Conn(p.life)
 	if err == nil {
 		err = errors.Join(r.Begin(p.life, conn), conn.Close())

@@ -79,7 +79,7 @@ const MaxTable = maxTable
 
 // RightsOf is what a statement of a session in a database may do to rights, where one is watched.
 func RightsOf(sql, session, watched string) Rights {
-	j := &Journal{watched: map[string]*Changes{watched: {}}}
+	j := &Journal{watched: map[string]*Changes{watched: {}}, standIn: "app"}
 	j.statement(binlog.Query{Schema: session, SQL: []byte(sql)}, sql, effectOf(sql))
 	return j.rights
 }

@@ -34,8 +34,9 @@ type Journal struct {
 	// roles are those that all accounts have by a setting, as of the last time that it was asked for.
 	roles string
 	// leased says which accounts are those of leases, and mighty are these that Mighty is true of: as few as were given
-	// such rights. blinding are the rights that count.
+	// such rights. standIn is that which defines what clones have of others, and blinding are the rights that count.
 	leased   func(user string) bool
+	standIn  string
 	blinding []string
 	mighty   map[string]bool
 }

@@ -55,6 +55,8 @@ type Engine struct {
 	// Leased reports whether an account can use its own database only; nil means that none is
 	// known to.
 	Leased func(user string) bool
+	// StandIn is the account that defines what clones have of others; "" is none. See template.Definers.
+	StandIn string
 
 	sampling sampling
 	// verifying is held while a reset compares a template with what it was.

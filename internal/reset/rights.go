@@ -15,7 +15,8 @@ type Rights struct {
 	// Given and Taken count what may have given such a right, and what may have taken one away. What is not understood
 	// is both.
 	Given, Taken int
-	// Public counts what may have given one to everybody, and is part of Given.
+	// Public counts what may have given one to everybody, or to the account that defines what clones have of others, and
+	// is part of Given.
 	Public int
 	// Routines counts procedures that were made or altered in databases that are not watched.
 	Routines int
@@ -48,9 +49,10 @@ var (
 	procedureHead = regexp.MustCompile("(?is)^\\s*(?:create|alter)\\b.*?\\b(?:procedure|package\\s+body|package)\\s+(?:if\\s+not\\s+exists\\s+)?(?:`([^`]+)`|\"([^\"]+)\"|([^`\"\\s.(;]+))\\s*(\\.)?")
 )
 
-// statement notes what a statement may have done to rights. accounts says that it names the database of accounts, or is
+// changeRights notes what a statement may have done to rights. accounts says that it names the database of accounts, or is
 // of a session there.
-func (r *Rights) statement(sql string, kind effect, mentioned map[string]bool, accounts bool) {
+func (j *Journal) changeRights(sql string, kind effect, mentioned map[string]bool, accounts bool) {
+	r := &j.rights
 	if kind == unknown || accounts {
 		r.unknown()
 		return
@@ -61,7 +63,7 @@ func (r *Rights) statement(sql string, kind effect, mentioned map[string]bool, a
 	words := firstWords(sql, 4)
 	if gives.MatchString(words) && !inOneDatabase.MatchString(sql) || makes.MatchString(words) && mentioned["role"] {
 		r.Given++
-		if mentioned["public"] {
+		if mentioned["public"] || j.standIn != "" && mentioned[strings.ToLower(j.standIn)] {
 			r.Public++
 		}
 	}
@@ -91,11 +93,12 @@ func (j *Journal) Rights() Rights {
 	return j.rights
 }
 
-// heed says which accounts are those of leases, which have a right of some only if others give it to them.
-func (j *Journal) heed(leased func(user string) bool, blinding []string) {
+// heed says which accounts are those of leases, which have a right of some only if others give it to them, and that which
+// defines what clones have.
+func (j *Journal) heed(leased func(user string) bool, standIn string, blinding []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.leased, j.blinding = leased, blinding
+	j.leased, j.standIn, j.blinding = leased, standIn, blinding
 }
 
 // strengthens notes the accounts of leases to which a statement about accounts may give a right by which they switch the

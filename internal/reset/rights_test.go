@@ -17,7 +17,8 @@ func TestRightsOfStatements(t *testing.T) {
 		want reset.Rights
 	}{
 		{"GRANT SUPER ON *.* TO a", given}, {"GRANT ALL ON * . * TO a", given}, {"GRANT r TO a", given}, {"GRANT `r on x.y` TO a", given}, {"GRANT 'r on x.y' TO a", given},
-		{"GRANT /* on x.y */ SUPER ON *.* TO a", given}, {"GRANT SUPER ON *.* TO PUBLIC", public}, {"GRANT SELECT ON * TO a", given},
+		{"GRANT /* on x.y */ SUPER ON *.* TO a", given}, {"GRANT SUPER ON *.* TO PUBLIC", public}, {"GRANT SUPER ON *.* TO `App`@`localhost`", public}, {"GRANT ALL ON `shop`.* TO app", none},
+		{"GRANT SELECT ON * TO a", given},
 		{"GRANT ALL ON `shop`.* TO a", none}, {"GRANT SELECT (a, b), UPDATE ON shop.t TO a@'*.*'", none}, {"GRANT EXECUTE ON PROCEDURE shop.p TO a", none}, {"GRANT ALL PRIVILEGES ON `s*`.* TO a", none},
 		{"GRANT INSERT ON mysql.* TO a", all}, {"REVOKE SUPER ON *.* FROM a", taken}, {"DROP USER a", taken}, {"DROP ROLE a", taken}, {"RENAME USER a TO b", both},
 		{"CREATE USER a IDENTIFIED BY 'x'", none}, {"CREATE USER a DEFAULT ROLE r", given}, {"CREATE OR REPLACE USER a", taken}, {"ALTER USER a IDENTIFIED BY 'x'", none}, {"CREATE ROLE r", none},

@@ -74,7 +74,7 @@ func (j *Journal) statement(q binlog.Query, sql string, kind effect) {
 			qualifies[n.text] = true
 		}
 	}
-	j.rights.statement(sql, kind, mentioned, q.Schema == accountSchema || qualifies[accountSchema])
+	j.changeRights(sql, kind, mentioned, q.Schema == accountSchema || qualifies[accountSchema])
 	if kind == wide {
 		j.strengthens(sql, mentioned)
 	}
