@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +16,8 @@ func TestClusterDeaf(t *testing.T) {
 	h := newTestHome(t)
 	const name = "c-2"
 	h.ramaria("cluster", "create", "c", "--volume", testVolume, "--server", h.daemon())
-	h.kill(name, func(p pids) int { return p.Server })
 	before := h.pids(name).Server
+	h.kill(name, func(p pids) int { return p.Server })
 	type ended struct {
 		talk string
 		err  error
@@ -28,7 +29,12 @@ func TestClusterDeaf(t *testing.T) {
 	}()
 	var first int
 	h.until("its server starts", func() bool {
-		first = h.pids(name).Server
+		var p pids
+		out, _, _ := h.try("status", name, "--json") // it does not run yet
+		first = 0
+		if json.Unmarshal([]byte(out), &p) == nil {
+			first = p.Server
+		}
 		return first != 0 && first != before && syscall.Kill(first, syscall.SIGSTOP) == nil
 	})
 	log, err := os.OpenFile(filepath.Join(h.instanceDir(testVolume, name), "server.log"), os.O_WRONLY|os.O_APPEND, 0)
@@ -49,7 +55,7 @@ func TestClusterDeaf(t *testing.T) {
 	}
 	const says = "it had said that it is ready, and answered nothing for"
 	h.until("the member says so", func() bool { return strings.Contains(h.ramaria("status", name), says) })
-	if l := h.ramaria("cluster", "status", "c"); !strings.Contains(l, "whole") {
+	if l := h.ramaria("cluster", "status", "c", "--json"); !strings.Contains(l, `"state": "whole"`) {
 		t.Errorf("the cluster is not whole:\n%s", l)
 	}
 	h.ramaria("down", name)

@@ -47,7 +47,7 @@ func TestMightyLease(t *testing.T) {
 		}
 		for _, w := range ways {
 			l, db := h.lease(pool.Request{Template: "shop"})
-			account := l.Endpoint.Login.User + "@localhost"
+			account := l.Endpoint.User + "@localhost"
 			before := h.state(l.Name)
 			h.exec(db, "INSERT INTO item (name) VALUES ('seen')")
 			if res, err := h.Reset(t.Context(), l.Name, false); err != nil || res.Way == reset.Reclone {
@@ -102,7 +102,7 @@ func TestHarmlessLease(t *testing.T) {
 		h.put("shop")
 		l, db := h.lease(pool.Request{Template: "shop"})
 		before := h.state(l.Name)
-		h.does("GRANT SELECT, INSERT ON lookup.* TO "+l.Endpoint.Login.User+"@localhost", "GRANT PROCESS, RELOAD ON *.* TO "+l.Endpoint.Login.User+"@localhost")
+		h.does("GRANT SELECT, INSERT ON lookup.* TO "+l.Endpoint.User+"@localhost", "GRANT PROCESS, RELOAD ON *.* TO "+l.Endpoint.User+"@localhost")
 		relogin(db)
 		for range 2 {
 			h.exec(db, "INSERT INTO item (name) VALUES ('seen')")
