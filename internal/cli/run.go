@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -67,6 +69,10 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags, acceptLoss
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
 			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, engine.ShellWord(argv[0]))
 			return statusError(exitRunCannotExec)
+		}
+		if strings.Contains(argv[0], "/") {
+			a.say("ramaria: run %s: there is no such file\nhint: ls -l %s", argv[0], engine.ShellWord(filepath.Dir(argv[0])))
+			return statusError(exitRunNotFound)
 		}
 		a.say("ramaria: run %s: command not found\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])
 		return statusError(exitRunNotFound)
