@@ -110,16 +110,17 @@ func (s *Supervisor) archivist(ctx context.Context) {
 
 // look takes one look, and does what is due.
 func (a *archivist) look(ctx context.Context) error {
-	if a.keeper.Lost() != nil {
-		return nil // the watch begins again
-	}
-	if a.moving.Load() != nil {
-		return nil // the supervisor that follows does it
+	if a.others() {
+		return nil
 	}
 	a.reread()
 	a.noted = a.keeper.SaveBreaches()
 	return errors.Join(a.noted, a.keep(ctx)) // a disk that is full is told of, and has room made, all the more
 }
+
+// others reports whether what is due is for others to do: the watch begins the archive again, or the supervisor goes on that
+// follows.
+func (a *archivist) others() bool { return a.keeper.Lost() != nil || a.moving.Load() != nil }
 
 // keep tells how the archive stands, and does what is due.
 func (a *archivist) keep(ctx context.Context) error {
