@@ -46,6 +46,8 @@ export class Database {
     return this.#putBack('rollback', options)
   }
 
+  // The sessions come first, as a whole, though only their rollback must: a statement that is at work when the
+  // server looks has it look again, and loses its connection after a while; and USE fails while a database is made again.
   async #putBack(how, { sessions = true } = {}) {
     await this.#connections.settle(sessions)
     const answer = await this.#client.call('POST', `${this.#path}/${how}`)
