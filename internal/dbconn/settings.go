@@ -48,6 +48,7 @@ var basis = []Variable{
 	{Name: "max_execution_time", Value: "0", Since: "!50708"},
 	{Name: "max_statement_time", Value: "0", Since: "M!100101"},
 	{Name: "max_session_mem_used", Value: "9223372036854775807", Since: "M!100101"},
+	{Name: "system_versioning_asof", Value: "DEFAULT", Since: "M!100304"}, // the present, whatever the global value is
 	{Name: "idle_transaction_timeout", Value: "0", Since: "M!100302"},
 	{Name: "idle_readonly_transaction_timeout", Value: "0", Since: "M!100302"},
 	{Name: "idle_write_transaction_timeout", Value: "0", Since: "M!100302"},

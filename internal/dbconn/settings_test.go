@@ -49,6 +49,34 @@ func TestSessionsSetWhatTheyDependOn(t *testing.T) {
 	})
 }
 
+// TestSessionsReadThePresent: the moment as of which sessions of a server read system-versioned tables is none that ours read.
+func TestSessionsReadThePresent(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		if strings.HasPrefix(want, "mysql:") {
+			t.Skip("SKIPPED: MySQL has no such tables")
+		}
+		srv := servertest.Start(t, servertest.Find(t, want))
+		open := func() *sql.DB {
+			db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			return db
+		}
+		before := open()
+		for _, text := range []string{"CREATE DATABASE past", "CREATE TABLE past.t (a INT) WITH SYSTEM VERSIONING", "INSERT INTO past.t VALUES (1)", "SET GLOBAL system_versioning_asof = '2000-01-01'"} {
+			if _, err := before.Exec(text); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+		}
+		n := 0
+		if err := open().QueryRow("SELECT COUNT(*) FROM past.t").Scan(&n); err != nil || n != 1 {
+			t.Errorf("a session of ours finds %d rows, %v", n, err)
+		}
+	})
+}
+
 func sessionSettings(t *testing.T, open func() (*sql.DB, error)) map[string]string {
 	t.Helper()
 	db, err := open()
