@@ -160,8 +160,10 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	}
 	p := &w.promises
 	w.keeper.Look(now)
-	if !p.routines { // once, however long they take
-		defined, err := durable.DefinedIn(ctx, w.db, now)
+	if !p.routines { // once, and there may be many
+		patient, cancel := context.WithTimeout(ctx, routinesPatience)
+		defined, err := durable.DefinedIn(patient, w.db, now)
+		cancel()
 		if err != nil {
 			w.unseen(ctx, looked)
 			return err
@@ -184,8 +186,9 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	return nil
 }
 
-// lookPatience is how long it may not be seen who may switch the log off.
-const lookPatience = 20 * time.Second
+// lookPatience is how long it may not be seen who may switch the log off, and routinesPatience how long the look at all
+// routines may take, which holds up what else the supervisor does.
+const lookPatience, routinesPatience = 20 * time.Second, 5 * time.Second
 
 // unseen notes that a look which began at a time has failed. Where that goes on, somebody may see to it, who has locked a
 // table of the server's own, or taken it away: what only the look tells of is hidden then. It says nothing while the server
