@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// leastRoom and roomShare are the room in the archive's file system below which the history is
+	// leastRoom, mostRoom and roomShare are the room in the archive's file system below which the history is
 	// shortened: in bytes, and as a part of the file system; a small one is bound by mostShare.
-	leastRoom            = 1 << 30
+	leastRoom, mostRoom  = 1 << 30, 10 << 30
 	roomShare, mostShare = 20, 4
 	// roomAgain is by how much more than that there must be until it is kept whole again.
 	roomAgain = 1.25
@@ -18,7 +18,7 @@ const (
 )
 
 // LowRoom is the room, in bytes, of a file system of a size below which the history is shortened.
-func LowRoom(size int64) int64 { return min(max(leastRoom, size/roomShare), size/mostShare) }
+func LowRoom(size int64) int64 { return min(max(leastRoom, size/roomShare), mostRoom, size/mostShare) }
 
 // Low reports whether so little room is left that the history is to be shortened; was is whether it was so
 // before.
