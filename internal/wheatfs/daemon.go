@@ -207,6 +207,7 @@ func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 	evicting, stop := context.WithCancel(context.Background())
 	defer stop()
 	var last Report
+	var of int64 // the structures that were last told of: the keeper may name them after the last change of what is used
 	for busy := false; ; {
 		u := g.store.Usage()
 		budget, most := g.budget(u.RAM + u.Slack)
@@ -227,8 +228,8 @@ func (g *governor) run(done <-chan struct{}, reports reporter, r Report) {
 			r.Error = failed.Error()
 		}
 		r.Structures = last.Structures
-		if r != last {
-			r.Structures = g.store.Placed(int(g.structures.Load() / ChunkSize))
+		if are := g.structures.Load(); r != last || are != of {
+			r.Structures, of = g.store.Placed(int(are/ChunkSize)), are
 			reports.tell(r)
 			last = r
 		}

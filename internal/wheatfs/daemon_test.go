@@ -68,6 +68,34 @@ func TestGovernor(t *testing.T) {
 	until(t, "it grows again", func() bool { return s.Usage().Budget == 32*mb })
 }
 
+// TestStructuresTold: what the file system takes for itself is told also where nothing has changed since it was named.
+func TestStructuresTold(t *testing.T) {
+	s := newStore(t, 64*mb, 32*mb)
+	if _, err := s.WriteAt(make([]byte, 16*mb), 0); err != nil {
+		t.Fatal(err)
+	}
+	m := &fakeMachine{}
+	m.available.Store(8 << 30)
+	in, out := io.Pipe()
+	defer in.Close()
+	var last atomic.Pointer[Report]
+	go func() {
+		for reports := json.NewDecoder(in); ; {
+			var r Report
+			if reports.Decode(&r) != nil {
+				return
+			}
+			last.Store(&r)
+		}
+	}()
+	g := startGovernor(t, s, m, newReporter(out))
+	until(t, "it reports", func() bool { return last.Load() != nil })
+	looks := m.looks.Load()
+	until(t, "nothing has changed", func() bool { return m.looks.Load() > looks+4 })
+	g.structures.Store(16 * mb)
+	until(t, "the structures are told", func() bool { return last.Load().Structures == 16*mb })
+}
+
 // TestGovernorMost: while the disk is full a store takes a share of the memory that is left and no more before it looks again,
 // since others take some too, and nothing beyond what it was given where nobody can tell what there is.
 func TestGovernorMost(t *testing.T) {
