@@ -39,7 +39,7 @@ var odd = map[string][]string{
 // barely are those under which the servers' own programs, such as the one that writes dumps, do not work either.
 var barely = map[string][]string{
 	"sql_select_limit": {"1"}, "max_statement_time": {"0.001"}, "max_execution_time": {"1"}, "max_join_size": {"1"}, "sql_big_selects": {"0"},
-	"max_session_mem_used": {"131072"}, "character_set_results": {"'latin1'"}, "system_versioning_asof": {"'2000-01-01'"},
+	"max_session_mem_used": {"65536"}, "character_set_results": {"'latin1'"}, "system_versioning_asof": {"'2000-01-01'"},
 }
 
 // unlike are those that Odd leaves out, so that the application of a test makes the tables that it means.
