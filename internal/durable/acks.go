@@ -202,18 +202,16 @@ func (a *acks) connect(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
 	r := a.spare
-	if a.spare = nil; r != nil && r.Start(ctx, file, 4) == nil {
-		return a.take(ctx, r, file)
-	}
-	if r != nil { // it ended before it was needed
-		_ = r.Close()
-	}
-	r, err := a.logIn(ctx)
-	if err != nil && ctx.Err() == nil && a.had() {
+	a.spare = nil
+	if r == nil {
+		var err error
 		r, err = a.logIn(ctx)
-	}
-	if err != nil {
-		return err
+		if err != nil && ctx.Err() == nil && a.had() {
+			r, err = a.logIn(ctx)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := r.Start(ctx, file, 4); err != nil {
 		return errors.Join(err, r.Close())

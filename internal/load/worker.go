@@ -239,13 +239,13 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 func definerHint(said dbconn.Refusal) string {
 	const (
 		noSuchUser, denied = 1449, 1045
-		todo               = "CREATE USER %[1]s ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
+		remedy             = "CREATE USER %[1]s ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
 	)
 	switch account := quotedAccount.FindString(said.Message); {
 	case said.Code == noSuchUser && account != "":
-		return fmt.Sprintf("the definer %[1]s of a view, trigger or routine is no account here: "+todo, account)
+		return fmt.Sprintf("the definer %[1]s of a view, trigger or routine is no account here: "+remedy, account)
 	case said.Code == denied:
-		return fmt.Sprintf("the definer of a view that it uses is no account here, or lacks a right; SELECT DISTINCT DEFINER FROM information_schema.views lists them: "+todo, "DEFINER")
+		return fmt.Sprintf("the definer of a view that it uses is no account here, or lacks a right; SELECT DISTINCT DEFINER FROM information_schema.views lists them: "+remedy, "DEFINER")
 	}
 	return ""
 }

@@ -51,9 +51,7 @@ func Connect(ctx context.Context, socket string, login dbconn.Login, id uint32) 
 		"SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, @source_binlog_checksum = @@GLOBAL.binlog_checksum",
 		"SET @mariadb_slave_capability = 4, @rpl_semi_sync_slave = 1, @rpl_semi_sync_replica = 1",
 		// The socket is full most of the time, since nothing is read from it.
-		"SET net_write_timeout = 31536000",
-		// It may be opened long before it is needed.
-		"SET wait_timeout = 31536000")
+		"SET net_write_timeout = 31536000")
 	if err != nil {
 		return nil, fmt.Errorf("connect as a replica: %w", err)
 	}
