@@ -73,14 +73,7 @@ func TestNothingIsSaidOfAnotherLog(t *testing.T) {
 // MySQL while a statement about accounts waits to be acknowledged; here nobody can since the account is locked.
 func TestAcksLogInEarly(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		srv := servertest.Start(t, servertest.Find(t, want))
-		srv.RestartAs(t, server.Run, false, nil)
-		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		db.SetMaxOpenConns(1)
+		srv, db := startLogged(t, want)
 		exec(t, db, "CREATE USER acks@localhost IDENTIFIED BY 'Acks-12345'")
 		exec(t, db, "GRANT ALL PRIVILEGES ON *.* TO acks@localhost")
 		a := &acks{socket: srv.Endpoint.Socket, login: dbconn.Login{User: "acks", Password: "Acks-12345"}, still: func() bool { return true }}

@@ -20,18 +20,25 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
+// startLogged starts a server that writes a binary log, and opens one connection to it.
+func startLogged(t *testing.T, want string) (*servertest.Running, *sql.DB) {
+	t.Helper()
+	srv := servertest.Start(t, servertest.Find(t, want))
+	srv.RestartAs(t, server.Run, false, nil)
+	db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	return srv, db
+}
+
 // TestFences: whatever the pieces are in which a log is shown, and however often, the same statements are fences; a
 // supervisor that follows knows them by the file, and finds them again without it.
 func TestFences(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		srv := servertest.Start(t, servertest.Find(t, want))
-		srv.RestartAs(t, server.Run, false, nil)
-		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		db.SetMaxOpenConns(1)
+		srv, db := startLogged(t, want)
 		for _, s := range []string{
 			"CREATE DATABASE d", "USE d", "CREATE TABLE t (a INT) ENGINE=InnoDB", "CREATE TABLE u (a INT)", "INSERT INTO t VALUES (1)",
 			"ALTER TABLE t ADD id INT AUTO_INCREMENT PRIMARY KEY",

@@ -22,14 +22,7 @@ import (
 func TestMeter(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
 		const rows = 20_000
-		srv := servertest.Start(t, servertest.Find(t, want))
-		srv.RestartAs(t, server.Run, false, nil)
-		db, err := dbconn.Open(srv.Endpoint.Socket, srv.Endpoint.Login, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		db.SetMaxOpenConns(1)
+		srv, db := startLogged(t, want)
 		for _, s := range []string{"CREATE DATABASE d", "USE d", "CREATE TABLE k (a INT, b INT) ENGINE=InnoDB", "INSERT INTO k VALUES (1, 1)"} {
 			exec(t, db, s)
 		}
