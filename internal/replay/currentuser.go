@@ -134,8 +134,8 @@ func (s *session) givers(ctx context.Context, role string) (all []grantee, err e
 }
 
 // ofNobody gives those roles to whom they were given that the applier has given to an account without name and host, which
-// it makes for CURRENT_USER, beside others in one statement, of a session whose sql_mode was without NO_AUTO_CREATE_USER. No account or role is called so
-// otherwise. Where several may have given a role to themselves, nobody gets it.
+// it makes for CURRENT_USER, beside others in one statement, of a session whose sql_mode was without NO_AUTO_CREATE_USER. No
+// account or role is called so otherwise. Where several may have given a role to themselves, nobody gets it.
 func (s *session) ofNobody(ctx context.Context) error {
 	if s.Server.Flavour != server.MariaDB {
 		return nil
