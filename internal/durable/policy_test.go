@@ -165,10 +165,12 @@ func TestLow(t *testing.T) {
 		was, want  bool
 	}{
 		{"plenty", 50 * gb, 100 * gb, false, false},
-		{"below a twentieth", 49 * gb, 1000 * gb, false, true},
-		{"a twentieth", 50 * gb, 1000 * gb, false, false},
-		{"above it, after it was low", 60 * gb, 1000 * gb, true, true},
-		{"far enough above it", 63 * gb, 1000 * gb, true, false},
+		{"below a twentieth", 4 * gb, 100 * gb, false, true},
+		{"a twentieth", 5 * gb, 100 * gb, false, false},
+		{"above it, after it was low", 6 * gb, 100 * gb, true, true},
+		{"far enough above it", 7 * gb, 100 * gb, true, false},
+		{"a large one, far below a twentieth", 11 * gb, 1000 * gb, false, false},
+		{"below 10 GB of a large one", 9 * gb, 1000 * gb, false, true},
 		{"below 1 GB", gb - 1, 10 * gb, false, true},
 		{"a small one, a quarter of it free", 130 * mb, 512 * mb, false, false},
 		{"a small one", 127 * mb, 512 * mb, false, true},

@@ -137,6 +137,9 @@ func mysqlPutBack(accounts []string, password, model string) []string {
 		"CREATE USER IF NOT EXISTS " + dbconn.IdentifiedBy(accounts, password),
 		"DROP USER IF EXISTS " + model, "CREATE USER " + dbconn.IdentifiedBy([]string{model}, password) + " ACCOUNT LOCK",
 		"SELECT CONCAT(' IDENTIFIED WITH ''', plugin, ''' AS ''', REPLACE(authentication_string, '''', ''''''), '''') INTO @way FROM mysql.user WHERE User = " + user + " AND Host = " + host,
-		alter + ", ' ACCOUNT UNLOCK')", "PREPARE alter_users FROM @alter", "EXECUTE alter_users",
+		alter + ", ' ACCOUNT UNLOCK')",
+		"SET @most = @@GLOBAL.max_prepared_stmt_count, GLOBAL max_prepared_stmt_count = 1", // it may be 0
+		"PREPARE alter_users FROM @alter", "EXECUTE alter_users", "DEALLOCATE PREPARE alter_users",
+		"SET GLOBAL max_prepared_stmt_count = @most",
 	}
 }
