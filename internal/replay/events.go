@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -29,7 +30,32 @@ func (s *session) note(q *binlog.Query) error {
 			name.Database = q.Schema
 		}
 	}
-	s.changes = append(s.changes, c)
+	s.changes = append(s.changes, eventChange{c, q.CharsetClient})
+	return nil
+}
+
+// eventChange is what a statement does to events. Its names are in a character set, that of a collation.
+type eventChange struct {
+	dump.EventChange
+	charset uint16
+}
+
+// decode has the names in UTF-8, as the server tells them.
+func (c *eventChange) decode(ctx context.Context, conn *sql.Conn) error {
+	var from string
+	for _, name := range []*string{&c.Event.Database, &c.Event.Name, &c.To.Database, &c.To.Name} {
+		if !strings.ContainsFunc(*name, func(r rune) bool { return r >= utf8.RuneSelf }) || c.charset == 0 {
+			continue
+		}
+		if from == "" {
+			if err := conn.QueryRowContext(ctx, "SELECT character_set_name FROM information_schema.collations WHERE id = ?", c.charset).Scan(&from); err != nil {
+				return fmt.Errorf("read the character set of a statement about events: %w", err)
+			}
+		}
+		if err := conn.QueryRowContext(ctx, "SELECT CONVERT(CONVERT(CAST(? AS BINARY) USING "+from+") USING utf8mb4)", []byte(*name)).Scan(name); err != nil {
+			return fmt.Errorf("read the name of an event: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -113,18 +139,21 @@ func (s *session) putEventsBack(ctx context.Context) error {
 	if len(s.changes) == 0 {
 		return nil
 	}
-	for _, c := range s.changes {
-		s.follow(c)
-	}
-	now, err := s.readEvents(ctx)
-	if err != nil {
-		return err
-	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	for _, c := range s.changes {
+		if err := c.decode(ctx, conn); err != nil {
+			return err
+		}
+		s.follow(c.EventChange)
+	}
+	now, err := s.readEvents(ctx)
+	if err != nil {
+		return err
+	}
 	for database, events := range now {
 		for name, is := range events {
 			want, known := s.events[database][name]
@@ -158,12 +187,18 @@ func alterEvent(ctx context.Context, conn *sql.Conn, database, name string, stat
 	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
 		quoted = dbconn.QuoteName(definer[:at]) + "@" + dbconn.QuoteName(definer[at+1:])
 	}
+	// The session reads it in the character set of the event's client.
+	var alter []byte
+	text := "ALTER DEFINER = " + quoted + " EVENT " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(name) + " " + string(state)
+	if err := conn.QueryRowContext(ctx, "SELECT CAST(CONVERT(? USING "+client+") AS BINARY)", text).Scan(&alter); err != nil {
+		return fmt.Errorf("write a statement in %s: %w", client, err)
+	}
 	list := []string{
 		"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES', character_set_client = " + client + ", collation_connection = " + connection,
 		"SET SESSION time_zone = " + dbconn.Quote(zone),
 		"SET GLOBAL server_id = " + originator,
 		"SET SESSION sql_mode = " + dbconn.Quote(mode),
-		"ALTER DEFINER = " + quoted + " EVENT " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(name) + " " + string(state),
+		string(alter),
 		"SET SESSION sql_mode = DEFAULT, character_set_client = utf8mb4, collation_connection = DEFAULT, time_zone = DEFAULT",
 	}
 	if collation != now {

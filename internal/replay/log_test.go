@@ -621,6 +621,27 @@ func TestEventsKeepCollation(t *testing.T) {
 	})
 }
 
+// TestEventsOfOtherCharacterSets: events whose names a client wrote in another character set are as they were.
+func TestEventsOfOtherCharacterSets(t *testing.T) {
+	t.Parallel()
+	servertest.Each(t, func(t *testing.T, want string) {
+		t.Parallel()
+		w := newTwin(t, want, "counted.sql")
+		w.Load(t, "SET NAMES latin1; CREATE EVENT shop.`\xfcber` ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.counted WHERE s = '\xe4';"+
+			"CREATE EVENT shop.`\xf6ffnet` ON SCHEDULE EVERY 1 DAY DO DO 1; ALTER EVENT shop.`\xf6ffnet` DISABLE RENAME TO shop.`\xf6ffnete`; CREATE EVENT shop.`\xe4` ON SCHEDULE EVERY 1 DAY DO DO 1; DROP EVENT shop.`\xe4`;"+
+			"SET NAMES utf8mb4; CREATE EVENT shop.`ürig` ON SCHEDULE EVERY 1 DAY DO DO 1")
+		of := func(r *servertest.Running) []string {
+			return query(t, r, "SELECT event_name, status, event_definition, character_set_client, collation_connection, definer FROM information_schema.events ORDER BY 1")
+		}
+		before := of(w.Running)
+		w.Kill()
+		got, _ := w.replay(t, w.logs(t))
+		if diff := cmp.Diff(before, of(got)); diff != "" || len(before) != 3 {
+			t.Errorf("events (-before +replayed):\n%s", diff)
+		}
+	})
+}
+
 // TestTrapGTIDsGoOn: MariaDB's state of GTIDs is in the log only. The next log begins with it, and a replica sees them
 // go on; without that they begin again.
 func TestTrapGTIDsGoOn(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
-	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -40,7 +39,7 @@ type session struct {
 	// before are the transient files of the data directory, as they were.
 	before map[string]bool
 	// changes are what the log does to events, in order, and events the states that they come to.
-	changes []dump.EventChange
+	changes []eventChange
 	events  eventStates
 	// loose are statements that noteCurrentUser has found, as they were said.
 	loose map[string]bool
