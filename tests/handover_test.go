@@ -160,6 +160,22 @@ func TestHandOver(t *testing.T) { // alone, as is the next: the cut-over has som
 		return far.QueryRow("SELECT SUM(n) FROM ack").Scan(&n) == nil && n > 100
 	})
 	h.exec(db, "CREATE EVENT app.later ON SCHEDULE EVERY 1 HOUR STARTS CURRENT_TIMESTAMP + INTERVAL 1 DAY DO DELETE FROM app.ack WHERE w < 0")
+	odd, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"SET SESSION sql_mode = '', time_zone = '+05:00', character_set_client = latin1, collation_connection = latin1_german2_ci",
+		"CREATE EVENT app.`\xfcber` ON SCHEDULE EVERY 1 HOUR STARTS CURRENT_TIMESTAMP + INTERVAL 1 DAY DO DELETE FROM app.ack WHERE w < 0",
+		"SET SESSION sql_mode = DEFAULT, time_zone = DEFAULT, character_set_client = utf8mb4, collation_connection = DEFAULT",
+	} {
+		if _, err := odd.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := odd.Close(); err != nil {
+		t.Fatal(err)
+	}
 
 	// The control: a target that is left behind lacks what was acknowledged, and is not cut over to.
 	exe(t, far, "STOP "+p.srv.Dialect().Applier.Replica)
@@ -207,9 +223,14 @@ func TestHandOver(t *testing.T) { // alone, as is the next: the cut-over has som
 		t.Error("the target is read-only")
 	}
 	exe(t, far, "INSERT INTO app.ack VALUES (1000, 1)")
-	names, err := column(t.Context(), far, "SELECT EVENT_NAME FROM information_schema.EVENTS WHERE STATUS = 'ENABLED' AND EVENT_SCHEMA = 'app' ORDER BY 1")
-	if err != nil || strings.Join(names, " ") != "before later" {
-		t.Errorf("events at the target: %v, want before and later (%v)", names, err)
+	const events = "SELECT CONCAT_WS(' ', EVENT_NAME, STATUS, SQL_MODE, TIME_ZONE, CHARACTER_SET_CLIENT, COLLATION_CONNECTION, DATABASE_COLLATION, DEFINER) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = 'app' ORDER BY 1"
+	want, err := column(t.Context(), db, events)
+	if err != nil || len(want) != 3 { // before, later, and one of another character set
+		t.Fatalf("events at the instance: %v (%v)", want, err)
+	}
+	names, err := column(t.Context(), far, events)
+	if diff := cmp.Diff(want, names); err != nil || diff != "" {
+		t.Errorf("events (-instance +target): %v\n%s", err, diff)
 	}
 	if state, err := p.srv.Dialect().ReplicaState(t.Context(), far); err != nil || state.User != "" {
 		t.Errorf("the target follows on: %v (%v)", state, err)

@@ -3,18 +3,18 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"strings"
+	"errors"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // event is one that runs at an instance.
-type event struct{ schema, name, definer, mode, zone string }
+type event struct{ schema, name string }
 
 // enabledEvents lists them.
 func enabledEvents(ctx context.Context, db *sql.DB) (list []event, err error) {
-	err = dbconn.Query(ctx, db, "SELECT EVENT_SCHEMA, EVENT_NAME, DEFINER, SQL_MODE, TIME_ZONE FROM information_schema.EVENTS WHERE STATUS = 'ENABLED'", func(c []string) error {
-		list = append(list, event{c[0], c[1], c[2], c[3], c[4]})
+	err = dbconn.Query(ctx, db, "SELECT EVENT_SCHEMA, EVENT_NAME FROM information_schema.EVENTS WHERE STATUS = 'ENABLED'", func(c []string) error {
+		list = append(list, event{c[0], c[1]})
 		return nil
 	})
 	return list, err
@@ -37,14 +37,13 @@ func (c *cutting) wake(ctx context.Context) (asleep []string, err error) {
 		if runs[ev.schema+"."+ev.name] {
 			continue
 		}
-		at := strings.LastIndex(ev.definer, "@")
-		if at < 0 {
-			asleep = append(asleep, ev.schema+"."+ev.name)
-			continue
+		a, err := dbconn.AlterEvent(ctx, c.far, ev.schema, ev.name, "ENABLE")
+		if err == nil && a.Collation != a.Now {
+			err = errors.New("it has another collation of its database than that has now")
 		}
-		// Without these it would get those of this session.
-		err := dbconn.ExecAll(ctx, c.far, "SET SESSION sql_mode = "+dbconn.Quote(ev.mode)+", time_zone = "+dbconn.Quote(ev.zone),
-			"ALTER DEFINER = "+dbconn.Quote(ev.definer[:at])+"@"+dbconn.Quote(ev.definer[at+1:])+" EVENT "+dbconn.QuoteName(ev.schema)+"."+dbconn.QuoteName(ev.name)+" ENABLE")
+		if err == nil {
+			err = dbconn.ExecAll(ctx, c.far, a.Statements...)
+		}
 		if err != nil {
 			asleep = append(asleep, ev.schema+"."+ev.name)
 		}

@@ -173,37 +173,17 @@ func (s *session) putEventsBack(ctx context.Context) error {
 	return nil
 }
 
-// alterEvent changes the state of an event, and nothing else: all that a session gives an event that it
-// alters is as that has it, and so is for that moment what its database does.
+// alterEvent changes the state of an event, and nothing else. For that moment the server is who made it, and its database is as
+// it was then.
 func alterEvent(ctx context.Context, conn *sql.Conn, database, name string, state dump.EventState) error {
-	var mode, zone, client, connection, definer, originator, collation, now string
-	err := conn.QueryRowContext(ctx, "SELECT sql_mode, time_zone, character_set_client, collation_connection, definer, originator, database_collation, "+
-		"(SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = event_schema) FROM information_schema.events WHERE event_schema = ? AND event_name = ?",
-		database, name).Scan(&mode, &zone, &client, &connection, &definer, &originator, &collation, &now)
+	a, err := dbconn.AlterEvent(ctx, conn, database, name, string(state))
 	if err != nil {
 		return err
 	}
-	quoted := dbconn.QuoteName(definer)
-	if at := strings.LastIndexByte(definer, '@'); at >= 0 {
-		quoted = dbconn.QuoteName(definer[:at]) + "@" + dbconn.QuoteName(definer[at+1:])
-	}
-	// The session reads it in the character set of the event's client.
-	var alter []byte
-	text := "ALTER DEFINER = " + quoted + " EVENT " + dbconn.QuoteName(database) + "." + dbconn.QuoteName(name) + " " + string(state)
-	if err := conn.QueryRowContext(ctx, "SELECT CAST(CONVERT(? USING "+client+") AS BINARY)", text).Scan(&alter); err != nil {
-		return fmt.Errorf("write a statement in %s: %w", client, err)
-	}
-	list := []string{
-		"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES', character_set_client = " + client + ", collation_connection = " + connection,
-		"SET SESSION time_zone = " + dbconn.Quote(zone),
-		"SET GLOBAL server_id = " + originator,
-		"SET SESSION sql_mode = " + dbconn.Quote(mode),
-		string(alter),
-		"SET SESSION sql_mode = DEFAULT, character_set_client = utf8mb4, collation_connection = DEFAULT, time_zone = DEFAULT",
-	}
-	if collation != now {
+	list := append([]string{"SET GLOBAL server_id = " + a.Originator}, a.Statements...)
+	if a.Collation != a.Now {
 		of := "ALTER DATABASE " + dbconn.QuoteName(database) + " COLLATE "
-		list = slices.Concat([]string{of + collation}, list, []string{of + now})
+		list = slices.Concat([]string{of + a.Collation}, list, []string{of + a.Now})
 	}
 	for _, text := range list {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
