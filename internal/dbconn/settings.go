@@ -113,4 +113,4 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // initSettings begin an init file, whose session has the global values as well; the mode makes Quote right whatever
 // passwords hold.
-const initSettings = "SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', autocommit=1;\nSET SESSION TRANSACTION READ WRITE"
+var initSettings = "SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', " + strings.TrimPrefix(ToolSettings(), "SET ") + ";\nSET SESSION TRANSACTION READ WRITE"

@@ -11,7 +11,7 @@ func TestInitSQL(t *testing.T) {
 	s := testServer(Version{10, 11, 14})
 	got := s.Dialect().InitSQL(dbconn.Login{User: dbconn.SupervisorUser, Password: "s3cret"}, dbconn.Login{User: "o.hara", Password: `it's \ "x"`}, "odd`na;me", true)
 	for _, want := range []string{
-		"SET SESSION sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', autocommit=1;\n",
+		"SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', autocommit = 1, ",
 		"CREATE OR REPLACE USER 'ramaria_admin'@'localhost' IDENTIFIED BY 's3cret';\n",
 		`CREATE USER IF NOT EXISTS 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"';` + "\n",
 		`ALTER USER 'o.hara'@'localhost' IDENTIFIED BY 'it''s \ "x"', 'o.hara'@'%' IDENTIFIED BY 'it''s \ "x"' ACCOUNT UNLOCK;` + "\n",
