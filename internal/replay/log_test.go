@@ -628,7 +628,7 @@ func TestEventsOfOtherCharacterSets(t *testing.T) {
 		t.Parallel()
 		w := newTwin(t, want, "counted.sql")
 		w.Load(t, "SET NAMES latin1; CREATE EVENT shop.`\xfcber` ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.counted WHERE s = '\xe4';"+
-			"CREATE EVENT shop.`\xf6ffnet` ON SCHEDULE EVERY 1 DAY DO DO 1; ALTER EVENT shop.`\xf6ffnet` DISABLE RENAME TO shop.`\xf6ffnete`; CREATE EVENT shop.`\xe4` ON SCHEDULE EVERY 1 DAY DO DO 1; DROP EVENT shop.`\xe4`;"+
+			"CREATE EVENT shop.`\xf6ffnet` ON SCHEDULE EVERY 1 DAY DO DO 1; ALTER EVENT shop.`\xf6ffnet` RENAME TO shop.`\xf6ffnete` DISABLE; CREATE EVENT shop.`\xe4` ON SCHEDULE EVERY 1 DAY DO DO 1; DROP EVENT shop.`\xe4`;"+
 			"SET NAMES utf8mb4; CREATE EVENT shop.`ürig` ON SCHEDULE EVERY 1 DAY DO DO 1")
 		of := func(r *servertest.Running) []string {
 			return query(t, r, "SELECT event_name, status, event_definition, character_set_client, collation_connection, definer FROM information_schema.events ORDER BY 1")
