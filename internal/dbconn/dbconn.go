@@ -35,6 +35,8 @@ func (d Dialect) OpenUnlogged(path string, login Login) (*sql.DB, error) {
 func open(path string, login Login, database string, setup []string, set func(*mysql.Config)) (*sql.DB, error) {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr, c.DBName = login.User, login.Password, "unix", path, database
+	// The server prepares no statement, of which the application may have taken as many as max_prepared_stmt_count allows.
+	c.InterpolateParams = true
 	set(c)
 	// The driver's own log would write to stderr what callers report anyway.
 	c.Logger = log{}

@@ -2,7 +2,6 @@ package dbconn
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -20,10 +19,7 @@ type EventAlteration struct {
 }
 
 // AlterEvent reads what an event has, for ALTER EVENT schema.name with a state, such as ENABLE.
-func AlterEvent(ctx context.Context, on interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, schema, name, state string,
-) (a EventAlteration, err error) {
+func AlterEvent(ctx context.Context, on RowQuerier, schema, name, state string) (a EventAlteration, err error) {
 	var mode, zone, client, connection, definer string
 	err = on.QueryRowContext(ctx, "SELECT sql_mode, time_zone, character_set_client, collation_connection, definer, originator, database_collation, "+
 		"(SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = event_schema) FROM information_schema.events WHERE event_schema = ? AND event_name = ?",

@@ -309,7 +309,7 @@ func asLogged(ctx context.Context, db *sql.DB, q *binlog.Query, do func(*sql.Con
 			setting string
 			id      uint16
 		}{{"character_set_client", q.CharsetClient}, {"collation_connection", q.Connection}, {"collation_server", q.Server}} {
-			charset, collation, err := collationOf(ctx, conn, of.id)
+			charset, collation, err := dbconn.CollationOf(ctx, conn, of.id)
 			if err != nil {
 				return err
 			}
@@ -329,20 +329,4 @@ func asLogged(ctx context.Context, db *sql.DB, q *binlog.Query, do func(*sql.Con
 		}
 	}
 	return do(conn)
-}
-
-// collationOf is the character set and the name of a collation. Where a collation is for several, another table has both.
-func collationOf(ctx context.Context, conn *sql.Conn, id uint16) (charset, name string, err error) {
-	for _, query := range []string{
-		"SELECT character_set_name, collation_name FROM information_schema.collations WHERE id = ?",
-		"SELECT character_set_name, full_collation_name FROM information_schema.collation_character_set_applicability WHERE id = ?",
-	} {
-		if err = conn.QueryRowContext(ctx, query, id).Scan(&charset, &name); !errors.Is(err, sql.ErrNoRows) {
-			break
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("look for collation %d: %w", id, err)
-	}
-	return charset, name, err
 }

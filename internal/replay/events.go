@@ -48,8 +48,9 @@ func (c *eventChange) decode(ctx context.Context, conn *sql.Conn) error {
 			continue
 		}
 		if from == "" {
-			if err := conn.QueryRowContext(ctx, "SELECT character_set_name FROM information_schema.collations WHERE id = ?", c.charset).Scan(&from); err != nil {
-				return fmt.Errorf("read the character set of a statement about events: %w", err)
+			var err error
+			if from, _, err = dbconn.CollationOf(ctx, conn, c.charset); err != nil {
+				return err
 			}
 		}
 		if err := conn.QueryRowContext(ctx, "SELECT CONVERT(CONVERT(CAST(? AS BINARY) USING "+from+") USING utf8mb4)", []byte(*name)).Scan(name); err != nil {
