@@ -137,8 +137,8 @@ func TestHandOver(t *testing.T) { // alone, as is the next: the cut-over has som
 		h.exec(db, "GRANT READ ONLY ADMIN ON *.* TO super@localhost")
 	}
 	writes := openDSN(t, h.ramaria("up", "a"))
-	writes.SetMaxOpenConns(1) // a target of one disk keeps up
-	l := h.beginMoveLoad(writes)
+	writes.SetMaxOpenConns(1)
+	l := h.beginSlowLoad(writes, 10*time.Millisecond) // the target syncs each of them
 	h.until("some commits", func() bool { return l.sum() > 100 })
 	p := h.handOver("a")
 	if _, talk, err := h.try("hand-over", "a", "--to", "mysql", "--host", "127.0.0.1", "--out", filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(talk, "a hand-over is under way") {

@@ -105,6 +105,12 @@ var moveTables = []string{
 
 func (h *testHome) beginMoveLoad(db *sql.DB) *moveLoad {
 	h.t.Helper()
+	return h.beginSlowLoad(db, 0)
+}
+
+// beginSlowLoad begins writers that pause after each commit, so that who follows keeps up.
+func (h *testHome) beginSlowLoad(db *sql.DB, pause time.Duration) *moveLoad {
+	h.t.Helper()
 	h.exec(db, moveTables...)
 	ctx, cancel := context.WithCancel(h.t.Context())
 	l := &moveLoad{db: db, cancel: cancel}
@@ -122,6 +128,7 @@ func (h *testHome) beginMoveLoad(db *sql.DB) *moveLoad {
 				}
 				n++
 				l.acked[w].Store(n)
+				time.Sleep(pause)
 			}
 		})
 	}
