@@ -112,6 +112,5 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // initSettings begin an init file, whose session has the global values as well; the mode makes Quote right whatever
-// passwords hold. The memory of the session comes first: with little of it, MariaDB refuses the long statement.
-var initSettings = "SET autocommit = 1 /*M!100101 , max_session_mem_used = 9223372036854775807 */;\n" +
-	"SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', " + strings.TrimPrefix(ToolSettings(), "SET ") + ";\nSET SESSION TRANSACTION READ WRITE"
+// passwords hold.
+var initSettings = "SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', " + strings.TrimPrefix(ToolSettings(), "SET ") + ";\nSET SESSION TRANSACTION READ WRITE"
