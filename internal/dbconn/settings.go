@@ -68,8 +68,12 @@ var language = []Variable{
 // setup returns the statements that give a session its settings; of a variable that is there twice the last
 // value counts. The first is one of its own, since only that is the same in all versions of both flavours.
 func setup(level isolation, lists ...[]Variable) []string {
+	return []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + string(level) + ", READ WRITE", "SET " + assignments(lists...)}
+}
+
+// assignments are what SET takes.
+func assignments(lists ...[]Variable) string {
 	var b strings.Builder
-	b.WriteString("SET ")
 	first := true
 	for _, list := range lists {
 		for _, v := range list {
@@ -84,12 +88,12 @@ func setup(level isolation, lists ...[]Variable) []string {
 			}
 		}
 	}
-	return []string{"SET SESSION TRANSACTION ISOLATION LEVEL " + string(level) + ", READ WRITE", b.String()}
+	return b.String()
 }
 
 // ToolSettings is the one statement by which a session of a server's own program, such as the one that writes dumps,
 // gets what it depends on and does not set itself: under sql_select_limit a dump lacks rows, and nothing says so.
-func ToolSettings() string { return setup(repeatableRead, basis)[1] }
+func ToolSettings() string { return "SET " + assignments(basis) }
 
 // connector makes connections, and gives each its settings before anybody has it.
 type connector struct {
@@ -113,4 +117,4 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // initSettings begin an init file, whose session has the global values as well; the mode makes Quote right whatever
 // passwords hold.
-var initSettings = "SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', " + strings.TrimPrefix(ToolSettings(), "SET ") + ";\nSET SESSION TRANSACTION READ WRITE"
+var initSettings = "SET sql_log_bin=0, sql_mode='NO_BACKSLASH_ESCAPES', " + assignments(basis) + ";\nSET SESSION TRANSACTION READ WRITE"

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
@@ -38,13 +37,8 @@ func (c *cutting) wake(ctx context.Context) (asleep []string, err error) {
 			continue
 		}
 		a, err := dbconn.AlterEvent(ctx, c.far, ev.schema, ev.name, "ENABLE")
-		if err == nil && a.Collation != a.Now {
-			err = errors.New("it has another collation of its database than that has now")
-		}
-		if err == nil {
-			err = dbconn.ExecAll(ctx, c.far, a.Statements...)
-		}
-		if err != nil {
+		// Altered, it would get the collation that its database has now.
+		if err != nil || a.Collation != a.Now || dbconn.ExecAll(ctx, c.far, a.Statements...) != nil {
 			asleep = append(asleep, ev.schema+"."+ev.name)
 		}
 	}

@@ -94,20 +94,33 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestAddressed answers on loopback to names of this machine alone.
-func TestAddressed(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+// serve has an exporter of nothing answer at an address, until the test ends.
+func serve(t *testing.T) (address string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- none().Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// TestAddressed answers on loopback to names of this machine alone.
+func TestAddressed(t *testing.T) {
+	address := serve(t)
 	for host, want := range map[string]int{
 		"127.0.0.1:1": 200, "localhost:9847": 200, "[::1]:9847": 200, "::1": 200, "127.0.0.1": 200,
 		"evil.example:9847": 421, "evil.example": 421, "192.0.2.1:9847": 421, "127.0.0.1.evil.example": 421,
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+"/metrics", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,31 +139,21 @@ func TestAddressed(t *testing.T) {
 			t.Errorf("on %s it asks for names", a)
 		}
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 }
 
 // TestStrangers: who says nothing holds up nobody who asks, however many they are: the oldest go.
 func TestStrangers(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- none().Serve(ctx, l) }()
+	address := serve(t)
 	var silent []net.Conn
 	for range lobby.Default.Peer + 100 {
-		c, err := net.Dial("tcp", l.Addr().String())
+		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
 		silent = append(silent, c)
 	}
-	resp, err := http.Get("http://" + l.Addr().String() + "/metrics")
+	resp, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +166,5 @@ func TestStrangers(t *testing.T) {
 	}
 	if _, err := silent[0].Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the oldest of those who say nothing stays: %v", err)
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }

@@ -11,6 +11,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/server/servertest"
 )
 
+// giver makes an account that may give all.
+func (w *twin) giver(t *testing.T) dbconn.Login {
+	t.Helper()
+	l := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
+	exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(l.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION")
+	return l
+}
+
 // TestReplayOfCurrentUser: a role that an account gives to itself, or takes from itself, is that account's, although the
 // log of MariaDB does not say whose. Where several may have done it, the log is refused.
 func TestReplayOfCurrentUser(t *testing.T) {
@@ -19,8 +27,7 @@ func TestReplayOfCurrentUser(t *testing.T) {
 		t.Parallel()
 		mysql := servertest.Find(t, want).Flavour == server.MySQL
 		w := newTwin(t, want, "counted.sql")
-		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
-		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION")
+		giver := w.giver(t)
 		statements := []string{
 			"CREATE ROLE one, two", "GRANT one TO CURRENT_USER", "grant two to current_user() with admin option",
 			"CREATE ROLE `th``ree`, four, five", "REVOKE ADMIN OPTION FOR `th``ree` FROM CURRENT_USER", "REVOKE four FROM CURRENT_USER()",
@@ -76,8 +83,7 @@ func TestReplayOfNobody(t *testing.T) {
 			return // which logs the name
 		}
 		w := newTwin(t, want, "counted.sql")
-		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
-		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION")
+		giver := w.giver(t)
 		db, err := dbconn.Open(w.Endpoint.Socket, giver, "")
 		if err != nil {
 			t.Fatal(err)
@@ -104,8 +110,8 @@ func TestReplayOfRevoked(t *testing.T) {
 		t.Parallel()
 		mysql := servertest.Find(t, want).Flavour == server.MySQL
 		w := newTwin(t, want, "counted.sql")
-		giver := dbconn.Login{User: "giver", Password: dbconn.NewPassword()}
-		exec(t, w.Running, "CREATE USER giver@localhost IDENTIFIED BY "+dbconn.Quote(giver.Password), "GRANT ALL ON *.* TO giver@localhost WITH GRANT OPTION", "CREATE USER ''@'%'", "GRANT SELECT ON shop.* TO ''@'%'")
+		giver := w.giver(t)
+		exec(t, w.Running, "CREATE USER ''@'%'", "GRANT SELECT ON shop.* TO ''@'%'")
 		db, err := dbconn.Open(w.Endpoint.Socket, giver, "")
 		if err != nil {
 			t.Fatal(err)
