@@ -306,11 +306,13 @@ func (b *uiBrowser) click(selector string) {
 	b.act(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
-// row opens the row of an instance.
+// row opens the row of an instance. It clicks as who looks does: again, where the page has moved under the pointer.
 func (b *uiBrowser) row(instance string) {
 	b.t.Helper()
-	b.click(`[data-name="` + instance + `"] .name`)
-	b.until("the row opens", `document.querySelector('[data-name="`+instance+`"] [aria-expanded=true]') !== null`)
+	b.untilTrue("the row opens", func() bool {
+		b.click(`[data-name="` + instance + `"] .name`)
+		return b.text(`String(document.querySelector('[data-name="`+instance+`"] [aria-expanded=true]') !== null)`) == "true"
+	})
 }
 
 // press opens the dialog of a button.
