@@ -187,7 +187,7 @@ func (s Store) Lock(ctx context.Context, name string, waiting func()) (*sys.File
 	if err := instance.CheckNew(name); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+	if err := sys.MakePrivate(s.Dir); err != nil {
 		return nil, fmt.Errorf("lock cluster: %w", err)
 	}
 	l, err := sys.Lock(ctx, filepath.Join(s.Dir, name+".lock"), sys.Exclusive, waiting)
@@ -218,7 +218,7 @@ func (s Store) Get(name string) (*Cluster, error) {
 
 // Put writes a cluster's file, which is on the disk when it returns.
 func (s Store) Put(c *Cluster) error {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+	if err := sys.MakePrivate(s.Dir); err != nil {
 		return fmt.Errorf("write cluster: %w", err)
 	}
 	c.Format = Format

@@ -33,7 +33,7 @@ func (e *Engine) adoptionPath(name string) string {
 
 func (e *Engine) putAdoption(name string, n adoptionNote) error {
 	path := e.adoptionPath(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := sys.MakePrivate(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("remember what was adopted: %w", err)
 	}
 	return instance.WriteDurableJSON(path, n)
@@ -78,7 +78,7 @@ const adoptedFrom = "adopted from "
 // tryAdoptionLock is held by whoever adopts something.
 func (e *Engine) tryAdoptionLock(p *AdoptPlan) (*sys.FileLock, error) {
 	dir := filepath.Dir(e.adoptionPath(p.Instance))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := sys.MakePrivate(dir); err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", p.what(), err)
 	}
 	lock, err := sys.TryLock(filepath.Join(dir, ".lock"), sys.Exclusive)

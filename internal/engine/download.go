@@ -27,7 +27,7 @@ func (e *Engine) downloadsDir() string { return filepath.Join(e.Places.State, "d
 // newDownload makes a directory for what is downloaded and needed for a while. done removes it; where that is killed,
 // sweepDownloads does.
 func (e *Engine) newDownload(ctx context.Context) (dir string, done func() error, err error) {
-	if err := os.MkdirAll(e.downloadsDir(), 0o700); err != nil {
+	if err := sys.MakePrivate(e.downloadsDir()); err != nil {
 		return "", nil, fmt.Errorf("download archive: %w", err)
 	}
 	dir = filepath.Join(e.downloadsDir(), strings.ToLower(rand.Text()))
@@ -96,7 +96,7 @@ func (e *Engine) fetchArchive(ctx context.Context, q *RestoreRequest, old *insta
 	if err := e.checkDurable(q.New, q.Spec, false); err != nil {
 		return "", nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := sys.MakePrivate(dir); err != nil {
 		return "", nil, fmt.Errorf("download archive: %w", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil { //nolint:forbidigo // the user's own directory, which no server can write to

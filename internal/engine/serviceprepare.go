@@ -11,6 +11,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/service"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -65,7 +66,7 @@ func (e *Engine) keepLogin(name string) error {
 		return err
 	}
 	path := e.keptLoginPath(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := sys.MakePrivate(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("remember account: %w", err)
 	}
 	return instance.WriteJSON(path, keptLogin{Login: i.Endpoint.Login, Port: i.Endpoint.Port})

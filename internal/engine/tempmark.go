@@ -38,7 +38,7 @@ func (e *Engine) tempMarksDir() string { return filepath.Join(e.Places.State, "i
 
 // newTempMark writes down the label of a mark that is going to be made.
 func (e *Engine) newTempMark(ctx context.Context, name string) (*tempMark, error) {
-	if err := os.MkdirAll(e.tempMarksDir(), 0o700); err != nil {
+	if err := sys.MakePrivate(e.tempMarksDir()); err != nil {
 		return nil, fmt.Errorf("copy instance %s: %w", name, err)
 	}
 	m := &tempMark{instance: name, label: tempMarkPrefix + strings.ToLower(rand.Text())}

@@ -13,6 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/software"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -67,7 +68,7 @@ func (e *Engine) autoMkfs(ctx context.Context) ([]string, error) {
 	argv, err := e.mkfs(limited)
 	if err != nil && ctx.Err() == nil {
 		// Without the note it is tried again, no more.
-		_ = os.MkdirAll(e.Places.State, 0o700)
+		_ = sys.MakePrivate(e.Places.State)
 		_ = os.WriteFile(failed, nil, 0o600)
 	}
 	return argv, err

@@ -122,7 +122,7 @@ func (e *Engine) StartWheat(ctx context.Context, r WheatRequest) (wheatfs.Mounte
 	if err := wheatfs.Check(); err != nil {
 		return wheatfs.Mounted{}, err
 	}
-	if err := os.MkdirAll(e.Places.State, 0o700); err != nil {
+	if err := sys.MakePrivate(e.Places.State); err != nil {
 		return wheatfs.Mounted{}, err
 	}
 	path := filepath.Join(e.Places.State, "wheatfs.log")

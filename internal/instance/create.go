@@ -199,7 +199,7 @@ func (s *Store) make(ctx context.Context, i *Instance, src string, size int64, c
 	if err := i.Save(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Registry.Dir, 0o700); err != nil {
+	if err := sys.MakePrivate(s.Registry.Dir); err != nil {
 		return err
 	}
 	i.Archived = i.Durable

@@ -53,7 +53,7 @@ func (g Registry) path(name string) string { return filepath.Join(g.Dir, name+".
 // Lock keeps other commands from making, starting or removing the instance called
 // name. waiting is called once if another command is at it.
 func (g Registry) Lock(ctx context.Context, name string, waiting func()) (*sys.FileLock, error) {
-	if err := os.MkdirAll(g.Dir, 0o700); err != nil {
+	if err := sys.MakePrivate(g.Dir); err != nil {
 		return nil, fmt.Errorf("lock instance: %w", err)
 	}
 	l, err := sys.Lock(ctx, filepath.Join(g.Dir, name+".lock"), sys.Exclusive, waiting)

@@ -87,7 +87,7 @@ func bind(h host.Host, state string) (registry, error) {
 
 // makeRegistry gives a registry an id, unless another process has done so.
 func makeRegistry(ctx context.Context, h host.Host, state string) (id string, err error) {
-	if err := os.MkdirAll(state, 0o700); err != nil {
+	if err := sys.MakePrivate(state); err != nil {
 		return "", fmt.Errorf("make registry: %w", err)
 	}
 	lock, err := sys.Lock(ctx, filepath.Join(state, registryLock), sys.Exclusive, nil)
