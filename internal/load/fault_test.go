@@ -166,6 +166,30 @@ func TestRowsBeforeFault(t *testing.T) {
 	}
 }
 
+// TestTablesBehindFault: a dump that fails takes no rows with it that were there before and that it would replace later, also
+// where workers are at its rows still.
+func TestTablesBehindFault(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		s.clear(t)
+		s.exec(t, "CREATE TABLE d.kept (id int PRIMARY KEY); INSERT INTO d.kept VALUES (1),(2); CREATE VIEW d.seen AS SELECT 1 AS a")
+		var text strings.Builder
+		text.WriteString("SET FOREIGN_KEY_CHECKS=0;\nDROP TABLE IF EXISTS bad;\nCREATE TABLE bad (id int NOT NULL, v varchar(50), PRIMARY KEY (id)) ENGINE=InnoDB;\nINSERT INTO bad VALUES (0,'')")
+		for i := range 20_000 {
+			fmt.Fprintf(&text, ",(%d,'%050d')", i+1, i)
+		}
+		text.WriteString(",(0,'');\nDROP TABLE IF EXISTS seen;\nDROP TABLE IF EXISTS `kept`;\nCREATE TABLE kept (id int PRIMARY KEY);\n")
+		if err := s.load(t.Context(), strings.NewReader(text.String())); err == nil || !strings.Contains(err.Error(), "1062") {
+			t.Errorf("got %v, want error 1062", err)
+		}
+		if got := s.strings(t, "SELECT id FROM d.kept"); len(got) != 2 {
+			t.Errorf("the rows of before are %q", got)
+		}
+		if got := s.strings(t, "SELECT a FROM d.seen"); len(got) != 1 {
+			t.Errorf("the view of before gives %q", got)
+		}
+	})
+}
+
 // TestRefusedStatements compares what is said, and what is there, with the client.
 func TestRefusedStatements(t *testing.T) {
 	s := newStand(t, servertest.Find(t, ""))

@@ -70,6 +70,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		scanner: dump.NewScanner(dump.Until(ctx, in), name), rename: t.Rename,
 		tables:  map[dump.TableName]*table{},
 		dropped: map[dump.TableName]bool{},
+		before:  map[string]map[string]bool{},
 		tasks:   make(chan *chunk),
 		// The reader is one of those that keep the processors busy, but it mostly waits.
 		workers: min(max(2, runtime.NumCPU()), maxWorkers),
@@ -108,11 +109,12 @@ type loader struct {
 	facts    facts
 	known    bool // the facts are those of now
 	tables   map[dump.TableName]*table
-	dropped  map[dump.TableName]bool // by the dump, and not made again
-	current  *table                  // the one whose rows came last
-	batch    batch                   // rows in order, not sent yet
-	foreign  []key                   // foreign keys to be made at the end
-	alone    bool                    // sessions can no longer be told the same
+	dropped  map[dump.TableName]bool    // by the dump, and not made again
+	before   map[string]map[string]bool // by database, the names of tables that were there, in lower case; nil for not asked
+	current  *table                     // the one whose rows came last
+	batch    batch                      // rows in order, not sent yet
+	foreign  []key                      // foreign keys to be made at the end
+	alone    bool                       // sessions can no longer be told the same
 	open     transaction
 	unread   error    // why the dump could not be read on
 	left     []string // the variables that it sets and that stay as they are
@@ -241,12 +243,20 @@ func (l *loader) end(ctx context.Context) error {
 
 // barrier waits until all that was sent is done.
 func (l *loader) barrier(ctx context.Context) error {
+	if err := l.waitAll(ctx); err != nil {
+		return err
+	}
+	return l.makeForeign(ctx)
+}
+
+// waitAll waits for the rows of all tables.
+func (l *loader) waitAll(ctx context.Context) error {
 	for _, t := range l.tables {
 		if err := l.wait(ctx, t); err != nil {
 			return err
 		}
 	}
-	return l.makeForeign(ctx)
+	return nil
 }
 
 // busy says that workers are at something that the reader has not waited for.

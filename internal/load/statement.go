@@ -70,6 +70,15 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 				return err
 			}
 		}
+		if class.Kind == dump.StatementDropTable {
+			if there, err := l.stood(ctx, name); err != nil {
+				return err
+			} else if there { // rows that are not the dump's are not to go if it fails before that
+				if err := l.waitAll(ctx); err != nil {
+					return err
+				}
+			}
+		}
 	case dump.StatementStoredObject:
 		if st.Delimiter == ";" || bytes.IndexByte(text, ';') < 0 {
 			break
@@ -115,6 +124,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		// Whatever it was: what is known of tables may be wrong.
 		clear(l.tables)
 		clear(l.dropped)
+		clear(l.before)
 		l.current = nil
 		return l.whereabouts(ctx)
 	}

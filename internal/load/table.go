@@ -69,6 +69,33 @@ func (l *loader) table(ctx context.Context, name dump.TableName) (*table, error)
 	return t, nil
 }
 
+// stood reports whether a table, or a view, was there before the dump, or may have been.
+func (l *loader) stood(ctx context.Context, name dump.TableName) (bool, error) {
+	before := l.before[name.Database]
+	if before == nil {
+		before = map[string]bool{}
+		l.before[name.Database] = before
+		rows, err := l.primary.conn.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", name.Database)
+		if err != nil {
+			return false, fmt.Errorf("load %s: list tables of %s: %w", l.name, name.Database, err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var is string
+			if err := rows.Scan(&is); err != nil {
+				return false, fmt.Errorf("load %s: list tables of %s: %w", l.name, name.Database, err)
+			}
+			before[strings.ToLower(is)] = true
+		}
+		if err := rows.Err(); err != nil {
+			return false, fmt.Errorf("load %s: list tables of %s: %w", l.name, name.Database, err)
+		}
+	}
+	there := before[strings.ToLower(name.Name)]
+	delete(before, strings.ToLower(name.Name))
+	return there, nil
+}
+
 // definition asks the server for the statement that defines a table, "" for none.
 func (l *loader) definition(ctx context.Context, t *table) (string, error) {
 	var is, text string
