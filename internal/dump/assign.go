@@ -41,6 +41,23 @@ func assignments(text []byte) (list []Assignment, global int) {
 	return list, global
 }
 
+// plainValue reports whether the right side is one word, number or name, or strings and signs.
+func plainValue(t tokens) bool {
+	words := 0
+	for {
+		switch tok := t.next(); {
+		case tok.kind == tokenEnd, tok.symbol(','):
+			return words <= 1
+		case tok.kind == tokenWord, tok.kind == tokenName:
+			words++
+		case tok.symbol('.') && words == 1: // @@session.
+			words = 0
+		case tok.kind == tokenSymbol && !tok.symbol('@') && !tok.symbol('-') && !tok.symbol('+'):
+			return false
+		}
+	}
+}
+
 // value reads the right side, and says whether it is the last.
 func (a *Assignment) value(t *tokens) (last bool) {
 	sign, text, parts, depth := "", "", 0, 0

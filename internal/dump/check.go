@@ -51,5 +51,5 @@ func useWithoutEnd(head []byte) bool {
 		return false
 	}
 	n := bytes.IndexByte(t.b, '\n')
-	return n >= 0 && len(bytes.TrimSpace(t.b[:n])) == 0 && t.next().kind != tokenEnd
+	return n >= 0 && (&tokens{b: t.b[:n]}).ends() && !t.ends()
 }

@@ -76,18 +76,18 @@ func classify(text []byte) StatementClass {
 	case "create", "drop":
 		return classifyDefinition(first, &t)
 	case "lock", "unlock":
-		if tok := t.next(); tok.is("tables") || tok.is("table") {
+		if tok := t.next(); (tok.is("tables") || tok.is("table")) && (first.is("lock") && t.endsLocks() || first.is("unlock") && t.ends()) {
 			return StatementClass{Kind: StatementLock}
 		}
 	case "alter":
 		return classifyAlter(&t)
 	case "begin":
-		if tok := t.next(); tok.kind == tokenEnd || tok.is("work") {
+		if t.endsOf("work") {
 			return StatementClass{Kind: StatementBegin}
 		}
 		return StatementClass{Kind: StatementUnknown}
 	case "start":
-		if t.next().is("transaction") {
+		if t.next().is("transaction") && t.endsOf("with", "consistent", "snapshot", "read", "only", "write") {
 			return StatementClass{Kind: StatementBegin}
 		}
 	case "commit", "rollback":

@@ -20,12 +20,16 @@ func LeaveOut(text []byte, variables map[string]bool) (rest []byte, found []stri
 		if !ok || bytes.Contains(text[from:len(text)-len(t.b)], []byte(",")) { // SET NAMES x, variable = ...
 			return text, nil
 		}
+		plain := plainValue(t)
 		last = (&Assignment{}).value(&t)
 		to := len(text) - len(t.b)
 		if !last {
 			to-- // the comma
 		}
 		if variables[left.name] && !left.user {
+			if !plain { // a statement may stand behind it
+				return text, nil
+			}
 			found = append(found, left.name)
 		} else {
 			kept = append(kept, bytes.TrimSpace(text[from:to]))

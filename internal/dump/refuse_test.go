@@ -50,6 +50,7 @@ var refusals = []struct{ name, in, want string }{
 
 func TestCheckRefuses(t *testing.T) {
 	for _, c := range append(refusals, []struct{ name, in, want string }{
+		{"USE without delimiter, and a comment", "SELECT 1;\nuse shop -- x\nSELECT 2;\n", "x.sql:2: USE has no delimiter at the end of its line"},
 		{"USE without delimiter", "SELECT 1;\nuse shop\nSELECT 2;\n", "x.sql:2: USE has no delimiter at the end of its line"},
 	}...) {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,13 +28,22 @@ type Rename struct {
 
 	from    string // that is taken, once it is known
 	current string // that of the last USE of the present dump
+	found   bool   // From is named in it
 	// bare and qualified are lines where From stood alone, and before a dot.
 	bare, qualified int
 	head, renamed   []byte // of the last INSERT
 }
 
 // Begin is called before each dump.
-func (r *Rename) Begin() { r.from, r.current, r.head = cmp.Or(r.From, r.from), "", nil }
+func (r *Rename) Begin() { r.from, r.current, r.found, r.head = cmp.Or(r.From, r.from), "", false, nil }
+
+// Missed returns an error for a dump that was read, file, and names databases, as s says, but not From: all of it was left out.
+func (r *Rename) Missed(s Summary, file string) error {
+	if r.From == "" || r.found || len(s.Databases) == 0 {
+		return nil
+	}
+	return &Error{File: file, Msg: fmt.Sprintf("the dump holds no database %s, but %s", r.From, strings.Join(s.Databases, ", ")), Hint: "--database " + s.Databases[0]}
+}
 
 // Apply rewrites a statement; file names its dump in errors. It returns false for one that is
 // to be left out.
@@ -50,6 +59,14 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 		return true, nil
 	}
 	a := read(st.Text[:min(len(st.Text), headSize)])
+	switch a.kind {
+	case kindUse, kindCreateDatabase, kindDropDatabase:
+		if !a.whole(st.Text) {
+			err := fault("what begins with this holds more than that, which would be left out with it: a delimiter is missing")
+			err.Hint = "end the statement where it ends"
+			return false, err
+		}
+	}
 	switch a.kind {
 	case kindUse:
 		r.head = nil
@@ -137,6 +154,7 @@ func (r *Rename) ours() bool { return r.current == "" || r.current == r.from }
 
 // take notes that the dump names a database.
 func (r *Rename) take(name string, fault func(string, ...any) *Error) error {
+	r.found = r.found || name == r.From
 	switch {
 	case r.from == "":
 		r.from = name

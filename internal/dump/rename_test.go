@@ -82,14 +82,17 @@ func TestRename(t *testing.T) {
 // TestRenameRefuses what would go elsewhere, or cannot be told.
 func TestRenameRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"two databases":        {"USE a;\nUSE b;", "x.sql:2: the dump holds several databases, a and b\n  USE b\nhint: do"},
-		"drops another":        {"USE a;\nDROP DATABASE main;", "x.sql:2: the dump holds several databases, a and main"},
-		"table of another":     {"USE a;\nCREATE TABLE main.t (a INT);", "x.sql:2: the dump holds several databases, a and main"},
-		"rows of another":      {"USE a;\nINSERT INTO main.t VALUES (1);", "x.sql:2: the dump holds several databases, a and main"},
-		"query's rows":         {"USE a;\nREPLACE main.t SELECT 1;", "x.sql:2: the dump holds several databases, a and main"},
-		"trigger of another":   {"USE a;\nCREATE TRIGGER x BEFORE INSERT ON main.t FOR EACH ROW SET @a = 1;", "a and main"},
-		"an alias of the name": {"USE a;\nCREATE VIEW v AS SELECT a.id FROM t a;", "x.sql:2: a. stands before a name (line 2), and a is a table, a column or an alias as well (line 2)"},
-		"a table of the name":  {"USE a;\nCREATE TABLE a (id INT);\nCREATE VIEW v AS SELECT a.id FROM t;", "x.sql:3: a. stands before a name (line 3), and a is a table, a column or an alias as well (line 2)"},
+		"two databases":             {"USE a;\nUSE b;", "x.sql:2: the dump holds several databases, a and b\n  USE b\nhint: do"},
+		"drops another":             {"USE a;\nDROP DATABASE main;", "x.sql:2: the dump holds several databases, a and main"},
+		"table of another":          {"USE a;\nCREATE TABLE main.t (a INT);", "x.sql:2: the dump holds several databases, a and main"},
+		"rows of another":           {"USE a;\nINSERT INTO main.t VALUES (1);", "x.sql:2: the dump holds several databases, a and main"},
+		"query's rows":              {"USE a;\nREPLACE main.t SELECT 1;", "x.sql:2: the dump holds several databases, a and main"},
+		"trigger of another":        {"USE a;\nCREATE TRIGGER x BEFORE INSERT ON main.t FOR EACH ROW SET @a = 1;", "a and main"},
+		"a statement behind CREATE": {"CREATE DATABASE a\nINSERT INTO t VALUES (1);", "x.sql:1: what begins with this holds more than that"},
+		"a statement behind DROP":   {"DROP DATABASE IF EXISTS a -- x\nINSERT INTO t VALUES (1);", "x.sql:1: what begins with this holds more than that"},
+		"a statement behind USE":    {"USE a /* x */ INSERT INTO t VALUES (1);", "x.sql:1: what begins with this holds more than that"},
+		"an alias of the name":      {"USE a;\nCREATE VIEW v AS SELECT a.id FROM t a;", "x.sql:2: a. stands before a name (line 2), and a is a table, a column or an alias as well (line 2)"},
+		"a table of the name":       {"USE a;\nCREATE TABLE a (id INT);\nCREATE VIEW v AS SELECT a.id FROM t;", "x.sql:3: a. stands before a name (line 3), and a is a table, a column or an alias as well (line 2)"},
 	} {
 		if _, err := renamed(t, Rename{Hint: "do"}, c.in); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

@@ -84,6 +84,9 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	sum := l.scanner.Summary()
 	t.otherFlavour(err, sum)
 	l.sayLeft(t.Say)
+	if err == nil && l.rename != nil {
+		err = l.rename.Missed(sum, name)
+	}
 	if err == nil && sum.Statements == 0 && !t.AllowEmpty {
 		err = &dump.Error{
 			File: name, Msg: "there is not one statement in it",

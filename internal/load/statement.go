@@ -70,7 +70,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 				return err
 			}
 		}
-		if class.Kind == dump.StatementDropTable {
+		if class.Kind == dump.StatementCreateTable || class.Kind == dump.StatementDropTable {
 			if there, err := l.stood(ctx, name); err != nil {
 				return err
 			} else if there { // rows that are not the dump's are not to go if it fails before that
