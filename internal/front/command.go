@@ -95,11 +95,11 @@ func (s *session) countsAttributes() bool { return s.login.can&s.server.can&canQ
 // statement does what a text has for the door, and returns the one that the server gets; with an error, errCut, it gets
 // none.
 func (s *session) statement(ctx context.Context, text string, prepared bool) (string, error) {
+	if w := late(text); w.do != "" {
+		return signal(refuse(erUnknown, stateGeneral, "ramaria: %s has to be the first of several statements, or alone; none was done", w)), nil
+	}
 	w, rest := wanted(text)
 	if w.do == "" {
-		if w = late(text); w.do != "" {
-			return signal(refuse(erUnknown, stateGeneral, "ramaria: %s has to be the first of several statements, or alone; none was done", w)), nil
-		}
 		before, rest := comments(text)
 		return before + s.named(ctx, rest), nil
 	}

@@ -50,7 +50,7 @@ func newWish(do, how string) wish { return wish{strings.ToLower(do), strings.ToL
 // called is what a statement asks for by CALL.
 func called(statement string) wish {
 	_, statement = comments(statement)
-	if m := callStatement.FindStringSubmatch(statement); m != nil {
+	if m := callStatement.FindStringSubmatch(uncommented(statement)); m != nil { // some libraries write one behind each statement
 		return newWish(m[1], m[2]+m[3])
 	}
 	return wish{}

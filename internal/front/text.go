@@ -28,6 +28,32 @@ func comment(text string) int {
 	return 0
 }
 
+// uncommented is a statement without the comments in it and behind it.
+func uncommented(text string) string {
+	var out strings.Builder
+	from := 0
+	for at := 0; at < len(text); {
+		n := strings.IndexAny(text[at:], "'\"`/-#")
+		if n < 0 {
+			break
+		}
+		at += n
+		switch text[at] {
+		case '\'', '"', '`':
+			at = quoted(text, at)
+			continue
+		}
+		if n = comment(text[at:]); n == 0 {
+			at++
+			continue
+		}
+		out.WriteString(text[from:at] + " ")
+		at += n
+		from = at
+	}
+	return out.String() + text[from:]
+}
+
 // through is where a text goes on behind the next end, from at on.
 func through(text string, at int, end string) int {
 	if i := strings.Index(text[at:], end); i >= 0 {
