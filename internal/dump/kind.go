@@ -17,7 +17,8 @@ const (
 // about is what the beginning of a statement tells.
 type about struct {
 	kind kind
-	// name is the database of USE and of CREATE or DROP DATABASE.
+	// name is the database of USE and of CREATE or DROP DATABASE, or that of what else the statement names first, "" where it
+	// names none.
 	name string
 	// bare says that the statement names a table or the like without its database.
 	bare bool
@@ -54,7 +55,7 @@ func read(head []byte) about {
 	case kindUse:
 		a.name = t.next().name()
 	case kindData:
-		a.bare = bareName(&t)
+		a.of(&t)
 	case kindSchema, kindTable:
 		a.object(first, &t)
 	}
@@ -64,6 +65,10 @@ func read(head []byte) about {
 // object reads on after CREATE, DROP, ALTER and the like up to the word that
 // says what is made, passing over OR REPLACE, DEFINER = ..., ALGORITHM = ...
 func (a *about) object(first token, t *tokens) {
+	if first.is("update") || first.is("call") || first.is("truncate") {
+		a.of(t)
+		return
+	}
 	for {
 		tok := t.next()
 		var low [16]byte
@@ -88,32 +93,28 @@ func (a *about) object(first token, t *tokens) {
 			a.kind = kindOther
 			return
 		case "table", "tables", "view", "trigger", "procedure", "function", "event", "sequence", "package", "from":
-			a.bare = bareName(t)
+			a.of(t)
 			return
 		case "index":
 			continue // its table follows ON
 		case "on":
-			a.bare = bareName(t)
-			return
-		}
-		if first.is("update") || first.is("call") || first.is("truncate") {
-			a.bare = !t.afterDot()
+			a.of(t)
 			return
 		}
 	}
 }
 
-// bareName reads up to the first name and says whether a database is missing
-// before it.
-func bareName(t *tokens) bool {
+// of reads up to the first name, and notes the database before it, or that there is none.
+func (a *about) of(t *tokens) {
 	for {
 		tok := t.next()
 		var low [16]byte
 		switch {
 		case tok.kind == tokenEnd:
-			return false
+			return
 		case tok.kind == tokenName:
-			return !t.afterDot()
+			a.qualifier(tok, t)
+			return
 		case tok.kind != tokenWord:
 			continue
 		}
@@ -122,7 +123,15 @@ func bareName(t *tokens) bool {
 			"data", "xml", "local", "infile", "replace", "table", "body":
 			continue
 		}
-		return !t.afterDot()
+		a.qualifier(tok, t)
+		return
+	}
+}
+
+// qualifier notes a name as the database, if a dot follows.
+func (a *about) qualifier(tok token, t *tokens) {
+	if a.bare = !t.afterDot(); !a.bare {
+		a.name = tok.name()
 	}
 }
 

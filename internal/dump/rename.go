@@ -98,8 +98,11 @@ func (r *Rename) Apply(st *Statement, file string) (bool, error) {
 		return true, nil
 	}
 	database := class.Database
-	if a.kind == kindData {
+	switch a.kind {
+	case kindData:
 		database = ParseInsert(st.Text).Database
+	case kindSchema, kindTable:
+		database = cmp.Or(database, a.name)
 	}
 	if database != "" {
 		// A dump may qualify all names instead of a USE.

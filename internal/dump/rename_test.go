@@ -54,6 +54,9 @@ func TestRename(t *testing.T) {
 		{"a collation of before, in a dump without a name", "CREATE TABLE shop (a INT); ALTER DATABASE `sh.op` CHARACTER SET latin1; CREATE VIEW v AS SELECT shop.a FROM shop; ALTER DATABASE CHARACTER SET utf8mb4; alter schema shop COLLATE utf8mb4_bin; ALTER DATABASE READ ONLY = 0;", Rename{}, []string{
 			"CREATE TABLE shop (a INT)", "ALTER DATABASE " + to + " CHARACTER SET latin1", "CREATE VIEW v AS SELECT shop.a FROM shop", "ALTER DATABASE CHARACTER SET utf8mb4", "alter schema " + to + " COLLATE utf8mb4_bin", "ALTER DATABASE READ ONLY = 0",
 		}},
+		{"qualified before anything is made", "TRUNCATE TABLE shop.t; DELETE FROM `shop`.t; UPDATE shop.t SET a = 1; RENAME TABLE shop.t TO shop.u; CALL shop.p(); DROP VIEW shop.v; CREATE OR REPLACE VIEW shop.w AS SELECT a FROM shop.t; INSERT INTO shop.t VALUES (1);", Rename{}, []string{
+			"TRUNCATE TABLE `t`", "DELETE FROM `t`", "UPDATE `t` SET a = 1", "RENAME TABLE `t` TO `u`", "CALL `p`()", "DROP VIEW `v`", "CREATE OR REPLACE VIEW `w` AS SELECT a FROM `t`", "INSERT INTO `t` VALUES|(1)",
+		}},
 		{"qualified", "CREATE TABLE `shop`.`t` (a INT, FOREIGN KEY (a) REFERENCES shop . u (a)); INSERT INTO shop.t VALUES (1),(2); INSERT INTO shop.t VALUES (3); INSERT INTO shop.shop SELECT 'shop.x', t.shop FROM shop.t;", Rename{}, []string{
 			"CREATE TABLE `t` (a INT, FOREIGN KEY (a) REFERENCES  `u` (a))",
 			"INSERT INTO `t` VALUES|(1),(2)", "INSERT INTO `t` VALUES|(3)", "INSERT INTO `shop` SELECT 'shop.x', t.shop FROM `t`",
@@ -86,6 +89,12 @@ func TestRenameRefuses(t *testing.T) {
 		"drops another":             {"USE a;\nDROP DATABASE main;", "x.sql:2: the dump holds several databases, a and main"},
 		"table of another":          {"USE a;\nCREATE TABLE main.t (a INT);", "x.sql:2: the dump holds several databases, a and main"},
 		"rows of another":           {"USE a;\nINSERT INTO main.t VALUES (1);", "x.sql:2: the dump holds several databases, a and main"},
+		"removal of another":        {"USE a;\nDELETE FROM `main`.t;", "x.sql:2: the dump holds several databases, a and main"},
+		"update of another":         {"USE a;\nUPDATE LOW_PRIORITY main.t SET a = 1;", "x.sql:2: the dump holds several databases, a and main"},
+		"truncation of another":     {"USE a;\nTRUNCATE main.t;", "x.sql:2: the dump holds several databases, a and main"},
+		"index of another":          {"USE a;\nCREATE INDEX i USING BTREE ON main.t (a);", "x.sql:2: the dump holds several databases, a and main"},
+		"view of another":           {"USE a;\nDROP VIEW IF EXISTS main.v;", "x.sql:2: the dump holds several databases, a and main"},
+		"call of another":           {"USE a;\nCALL main.p();", "x.sql:2: the dump holds several databases, a and main"},
 		"query's rows":              {"USE a;\nREPLACE main.t SELECT 1;", "x.sql:2: the dump holds several databases, a and main"},
 		"trigger of another":        {"USE a;\nCREATE TRIGGER x BEFORE INSERT ON main.t FOR EACH ROW SET @a = 1;", "a and main"},
 		"a statement behind CREATE": {"CREATE DATABASE a\nINSERT INTO t VALUES (1);", "x.sql:1: what begins with this holds more than that"},
