@@ -86,7 +86,7 @@ func TestParseInsert(t *testing.T) {
 	}{
 		{"INSERT INTO `t` VALUES ", Insert{Table: "t", Plain: true}},
 		{"insert d.`into`(`a``b`,c)values", Insert{Database: "d", Table: "into", Columns: []string{"a`b", "c"}, Plain: true}},
-		{"INSERT LOW_PRIORITY IGNORE INTO t VALUES ", Insert{Table: "t"}},
+		{"INSERT LOW_PRIORITY IGNORE INTO t VALUES ", Insert{Table: "t", Ignore: true}},
 		{"REPLACE INTO t (a) VALUES ", Insert{Table: "t", Columns: []string{"a"}}},
 	} {
 		if d := cmp.Diff(c.want, ParseInsert([]byte(c.in))); d != "" {

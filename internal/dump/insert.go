@@ -9,6 +9,8 @@ type Insert struct {
 	Columns []string
 	// Plain says that it is an INSERT without IGNORE: a row that cannot be had is an error.
 	Plain bool
+	// Ignore says that a row that cannot be had is passed over.
+	Ignore bool
 }
 
 // ParseInsert reads the Text of a Statement that has Rows.
@@ -21,7 +23,7 @@ func ParseInsert(head []byte) Insert {
 		if tok.kind == tokenWord {
 			switch string(lower(&low, tok.text)) {
 			case "ignore":
-				in.Plain = false
+				in.Plain, in.Ignore = false, true
 				continue
 			case "into", "low_priority", "high_priority":
 				continue

@@ -62,7 +62,7 @@ func TestPack(t *testing.T) {
 		{"something between", Options{}, table + rows + "SET NAMES utf8;\n" + rows, table + merged + "SET NAMES utf8;\n" + merged},
 		{"tables take turns", Options{}, table + "INSERT INTO t VALUES (1,1);\nINSERT INTO u VALUES (1);\nINSERT INTO t VALUES (2,2);\n", table + begun("INSERT INTO t VALUES (1,1);\nINSERT INTO u VALUES (1);\nINSERT INTO t VALUES (2,2);\n")},
 		{"replace", Options{}, table + strings.ReplaceAll(rows, "INSERT", "REPLACE"), table + begun(strings.ReplaceAll(rows, "INSERT", "REPLACE"))},
-		{"ignore", Options{}, table + strings.ReplaceAll(rows, "INSERT", "INSERT IGNORE"), table + begun(strings.ReplaceAll(rows, "INSERT", "INSERT IGNORE"))},
+		{"ignore", Options{}, table + strings.ReplaceAll(rows, "INSERT", "INSERT IGNORE"), table + strings.ReplaceAll(rows, "INSERT", "INSERT IGNORE")},
 		{"not literal", Options{}, table + "INSERT INTO t VALUES (1,NOW());\nINSERT INTO t VALUES (2,NOW());\n", table + "INSERT INTO t VALUES (1,NOW());\nINSERT INTO t VALUES (2,NOW());\n"},
 
 		{"NULL does not go alone", Options{Statement: 39}, table + "INSERT INTO t VALUES (1,NULL),(2,2),(3,3),(4,4),(5,NULL);\nINSERT INTO t VALUES (6,NULL);\nINSERT INTO t VALUES (7,'" + strings.Repeat("x", 50) + "'),(8,null);\n",

@@ -79,7 +79,7 @@ func (p *packer) insert(st *dump.Statement) error {
 		p.flush()
 		in := dump.ParseInsert(st.Text)
 		w.target = p.targetOf(in, st.Text)
-		p.begin(w.target.table, in.Plain)
+		p.begin(w.target.table, in)
 	}
 	kind := p.kind(st)
 	if kind != w.kind {

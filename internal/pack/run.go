@@ -36,23 +36,26 @@ type run struct {
 	waiting bool
 	held    []byte
 	keys    dump.DeferredKeys // what is made when waiting ends because they are; or behind
+	// alone says that each statement is a transaction by itself.
+	alone bool
 	// transaction says that one was begun, with so many bytes of rows so far.
 	transaction bool
 	size        int
 }
 
-// begin begins the rows of a table.
-func (p *packer) begin(t *table, plain bool) {
+// begin begins the rows of a table. Those that INSERT IGNORE passes over it shares no transaction with others: MariaDB takes
+// back with them what filled an empty table in the same one while the checks are off.
+func (p *packer) begin(t *table, in dump.Insert) {
 	r := &p.run
-	if r.table == t && (plain || !r.waiting && r.keys.Add == "") {
+	if r.table == t && r.alone == in.Ignore && (in.Plain || !r.waiting && r.keys.Add == "") {
 		return
 	}
 	p.leave()
-	if r.transaction && r.size > sharedTransaction {
+	if in.Ignore || r.transaction && r.size > sharedTransaction {
 		p.commit()
 	}
-	r.table = t
-	if keys, ok := p.deferKeys(t); ok && plain {
+	r.table, r.alone = t, in.Ignore
+	if keys, ok := p.deferKeys(t); ok && in.Plain {
 		r.waiting, r.keys = true, keys
 	}
 }
@@ -134,7 +137,7 @@ func (p *packer) start() {
 		p.session.dirty = true
 		return
 	}
-	if !p.run.transaction && !p.odd {
+	if !p.run.transaction && !p.run.alone && !p.odd {
 		p.out.own("START TRANSACTION")
 		p.run.transaction, p.run.size = true, 0
 	}
