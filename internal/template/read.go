@@ -219,7 +219,7 @@ func (r *reader) definitions() error {
 			}
 		}
 		err := r.each(func(row map[string]string) error {
-			t.Create = row["create table"] // also of a sequence
+			t.Create = withoutSystemSpace(row["create table"]) // also of a sequence
 			return nil
 		}, "SHOW CREATE "+t.statement()+" "+dbconn.QuoteName(t.Name))
 		if err != nil {

@@ -163,9 +163,41 @@ var impliedCharset = regexp.MustCompile(` CHARACTER SET \w+ COLLATE `)
 // definition is what a table is but its counter: SHOW CREATE TABLE without it, and without
 // the name of its database.
 func definition(create, database string) string {
-	create = impliedCharset.ReplaceAllString(replaceOutsideStrings(create, dbconn.QuoteName(database)+".", ""), " COLLATE ")
+	create = withoutSystemSpace(replaceOutsideStrings(create, dbconn.QuoteName(database)+".", ""))
+	create = impliedCharset.ReplaceAllString(create, " COLLATE ")
 	from, to := counterIn(create)
 	return create[:from] + create[to:]
+}
+
+// These are what MySQL says of each partition that innodb_file_per_table=0 has put into the
+// system tablespace, and what it refuses in a statement (error 1478).
+const (
+	systemSpaceWords = " TABLESPACE = "
+	systemSpaceName  = "`innodb_system`"
+)
+
+// withoutSystemSpace is a table's definition as MySQL takes it; the setting puts its partitions
+// into the system tablespace again.
+func withoutSystemSpace(create string) string {
+	if !strings.Contains(create, systemSpaceWords+systemSpaceName) {
+		return create
+	}
+	var b strings.Builder
+	for len(create) > 0 {
+		i := strings.IndexAny(create, "'`")
+		if i < 0 {
+			break
+		}
+		n := quoted(create[i:])
+		if create[i:i+n] == systemSpaceName && strings.HasSuffix(create[:i], systemSpaceWords) {
+			b.WriteString(create[:i-len(systemSpaceWords)])
+		} else {
+			b.WriteString(create[:i+n])
+		}
+		create = create[i+n:]
+	}
+	b.WriteString(create)
+	return b.String()
 }
 
 // CounterOf returns AUTO_INCREMENT as SHOW CREATE TABLE tells it, 0 if it does not: there is
