@@ -74,6 +74,47 @@ func TestStatementsAtWork(t *testing.T) {
 	})
 }
 
+// TestDDLBehindTransaction: DDL that waits for a transaction goes on when a reset ends that, and neither outlives the reset.
+func TestDDLBehindTransaction(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		const ten = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+		large := "\nCREATE TABLE large (a INT PRIMARY KEY, b VARCHAR(60));\n" +
+			"INSERT INTO large SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n, REPEAT('x', 50) FROM " + ten + " a, " + ten + " b, " + ten + " c, " + ten + " d;\n"
+		l := newLab(t, want, "farm", servertest.Flavoured(servertest.Find(t, want), farm)+large)
+		le := l.lease("farm_1")
+		const statement = "ALTER TABLE large ADD KEY late (b), ALGORITHM=COPY"
+		for range 5 {
+			conn, other := le.do("START TRANSACTION\nSELECT COUNT(*) FROM large"), le.do("")
+			var id uint64
+			if err := other.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := other.ExecContext(context.WithoutCancel(t.Context()), statement)
+				ended <- err
+			}()
+			if !l.arrives(id, statement, ended) {
+				t.Fatal("the statement did not wait")
+			}
+			res, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = <-ended
+			le.check()
+			if diff := differences(le.asFresh, le.state()); diff != "" {
+				t.Errorf("%+v, and the statement: %v: it is not as it was:\n%s", res, err, diff)
+			}
+			conn.Close()
+			other.Close()
+			if _, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // arrives waits until the server is at work on what a connection was sent; false says that it
 // has ended before it was seen.
 func (l *lab) arrives(id uint64, statement string, ended <-chan error) bool {

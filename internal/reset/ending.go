@@ -44,6 +44,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 			ask = append(ask, askCounters(r.Server, d.Name, d.Shape, counters)...)
 		}
 		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User, ask...)
+		idle := err == nil && atWork.done()
 		switch {
 		case errors.Is(err, dbconn.ErrUnseen):
 			return nil, errors.Join(s.End(ctx, d.User), dbconn.Ask(ctx, s.Conn, append(r.everybodys(), prepared(&rest.prepared))...))
@@ -52,7 +53,7 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 			continue
 		case err != nil:
 			return nil, err
-		case len(open) == 0 && atWork.done():
+		case len(open) == 0 && idle:
 			rest.connections = atWork.others(ended)
 			return counters, nil
 		case len(open) == 0:
@@ -85,8 +86,15 @@ func (r *Engine) endTransactions(ctx context.Context, s *Session, d *Database, c
 		// is prepared would be rolled back in name only until then, and keep its locks for
 		// good.
 		if !slices.ContainsFunc(open, func(t dbconn.Transaction) bool { return slices.Contains(ended, t.Thread) }) {
-			rest.connections = atWork.others(ended)
-			return counters, nil
+			if idle {
+				rest.connections = atWork.others(ended)
+				return counters, nil
+			}
+			// DDL that waited for one that was ended goes on now, and has a transaction of its own by this.
+			if err := atWork.end(ctx, s); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		select {
 		case <-ctx.Done():
