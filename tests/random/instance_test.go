@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -94,6 +95,12 @@ func start(t *testing.T, want string, settings []string) *instance {
 	}
 	t.Cleanup(func() { in.db.Close() })
 	return in
+}
+
+// tellsTransactions reports whether the server tells which transactions are open. MySQL does so in
+// performance_schema alone; without that a reset ends all connections of a lease.
+func (in *instance) tellsTransactions() bool {
+	return in.software.Flavour != "mysql" || !slices.Contains(in.settings, "performance_schema=OFF")
 }
 
 // look makes a picture of a database.

@@ -23,7 +23,7 @@ type lease struct {
 	database client.Database
 	sessions [connections]*session
 	// quiet never has a transaction open, so that it must stay, unless a warning tells that all of
-	// the lease's connections were ended, since one held a lock.
+	// the lease's connections were ended, since one held a lock, or the server does not tell who has one.
 	quiet *session
 
 	// want is what the database must look like when it is clean; marked says that it is the
@@ -162,7 +162,7 @@ func (l *lease) rest(ctx context.Context, s *session) {
 func (l *lease) back(ctx context.Context, s step) (said any, err error) {
 	for {
 		var r client.Reset
-		quiet := l.quiet.exec(ctx, "SELECT 1") == nil && l.quiet.conn != nil
+		quiet := l.in.tellsTransactions() && l.quiet.exec(ctx, "SELECT 1") == nil && l.quiet.conn != nil
 		id := l.quiet.id
 		if quiet {
 			l.rest(ctx, l.quiet)
