@@ -122,7 +122,7 @@ func (j *Job) run(ctx context.Context) (_ Result, err error) {
 // apply has the server apply the relay log, and leave nothing else.
 func (s *session) apply(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.start, s.noteEvents, s.noteLogins, s.leaveChecks, s.takeRelayLog, s.applyAll, s.ofNobody, s.compareLogins, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
+		s.start, s.remakeNotes, s.noteEvents, s.noteLogins, s.leaveChecks, s.takeRelayLog, s.applyAll, s.ofNobody, s.compareLogins, s.forget, s.putEventsBack, s.removeAdmin, s.stop, s.removeTraces,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -44,17 +45,23 @@ func newTwinWith(t testing.TB, want, file string, set map[string]string) *twin {
 	w := &twin{Running: servertest.Start(t, servertest.Find(t, want)), base: filepath.Join(openDir(t), "data"), set: maps.Clone(logging)}
 	maps.Copy(w.set, set)
 	w.Load(t, text(t, w.Server, file))
+	w.rebase(t)
+	return w
+}
+
+// rebase has base be the data as it is now, and the log begin behind it.
+func (w *twin) rebase(t testing.TB) {
+	t.Helper()
 	w.Stop(t)
 	filter := func(rel string, _ fs.FileMode) (bool, error) {
 		return strings.HasPrefix(rel, server.BinlogName) || server.Transient(rel), nil
 	}
-	if err := sys.CopyTree(t.Context(), w.DataDir(), w.base, filter); err != nil {
+	if err := errors.Join(os.RemoveAll(w.base), sys.CopyTree(t.Context(), w.DataDir(), w.base, filter)); err != nil {
 		t.Fatal(err)
 	}
 	w.RestartAs(t, server.Run, false, w.set)
 	files := w.files(t)
 	w.from = files[len(files)-1]
-	return w
 }
 
 // openDir is a directory that servers can pass through.

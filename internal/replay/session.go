@@ -47,6 +47,8 @@ type session struct {
 	applied string
 	// delayed is Result.Delayed.
 	delayed time.Duration
+	// upgrades says that the server makes system tables of its own when it starts.
+	upgrades bool
 	// logins are those of User before the log, and passwordChanged is Result.PasswordChanged.
 	logins          string
 	passwordChanged bool
@@ -105,7 +107,7 @@ func (s *session) prepare() (err error) {
 func (s *session) config() server.Config {
 	return server.Config{
 		Stage: server.Replay, Volume: s.Volume, DataDir: s.DataDir, RunDir: s.runDir(), TmpDir: s.tmpDir(), InitFile: filepath.Join(s.runDir(), "init.sql"),
-		ServerID: serverID, PageSize: s.PageSize, ReplayPool: s.BufferPool, Serial: s.Serial, Set: s.Set, Unconfined: s.Unconfined,
+		ServerID: serverID, PageSize: s.PageSize, ReplayPool: s.BufferPool, Serial: s.Serial, Set: s.set(), Unconfined: s.Unconfined,
 	}
 }
 
