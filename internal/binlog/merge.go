@@ -45,7 +45,8 @@ type Place struct {
 //
 // 0 for to is the end of the last group that is whole. Both must be where groups end, or between them.
 // Groups that begin at an offset of leaveOut are left out. apart keeps each of the others by itself. Errors are those of
-// Scan. statement, unless nil, is called for statements of the kind Statement, and may give one another SQLMode.
+// Scan. statement, unless nil, is called for statements of the kind Statement, and may give one another SQLMode, or have it left
+// out by a SQL that is nil.
 // touched, unless nil, is called for every group: it is in what is written from an offset on, where a group begins.
 func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, apart bool, statement func(*Query) error, touched func(written int64, t *Touched)) (Merged, error) {
 	s, ext, err := openScan(path, 0)
@@ -71,6 +72,7 @@ func Merge(w io.Writer, path string, from, to int64, leaveOut map[int64]bool, ap
 				if err := statement(&q); err != nil {
 					return err
 				}
+				m.passed = q.SQL == nil
 				if m.mode = nil; q.SQLMode != was {
 					m.mode = &q.SQLMode
 				}
@@ -124,6 +126,7 @@ type merger struct {
 
 	copies  copies
 	mode    *uint64 // the sql_mode that the statement of the group is to have, nil for its own
+	passed  bool    // the statement of the group is left out
 	one     []byte  // an event
 	last    []byte  // the end of what was written, if it is shorter than lastMoment
 	toucher toucher
@@ -134,14 +137,14 @@ type merger struct {
 func (m *merger) take(g Group) error {
 	defer func() {
 		m.toucher.next()
-		m.mode = nil
+		m.mode, m.passed = nil, false
 	}()
 	switch {
 	case g.Start < m.from && m.from < g.End, g.Start < m.to && m.to < g.End:
 		return fmt.Errorf("it is to be read from %d to %d, and a transaction is from %d to %d", m.from, m.to, g.Start, g.End)
 	case m.to > 0 && g.Start >= m.to:
 		return errMerged
-	case g.Start < m.from, m.leaveOut[g.Start]:
+	case g.Start < m.from, m.leaveOut[g.Start], m.passed:
 		return nil
 	}
 	if m.out.Groups == 0 {

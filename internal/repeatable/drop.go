@@ -1,10 +1,5 @@
 package repeatable
 
-import (
-	"slices"
-	"strings"
-)
-
 // drops are what DROP may be followed by.
 var drops []rule
 
@@ -42,7 +37,7 @@ func (s *statement) dropTables() {
 			break
 		}
 	}
-	s.passedOver(1)
+	s.besideNotes(1)
 	s.waits()
 	s.eat("cascade|restrict")
 	if !s.end() {
@@ -73,20 +68,6 @@ func (s *statement) dropIndex() {
 	}
 }
 
-// passedOver makes a fence of a statement that has more than the given number of changes, one of them of a table in which an
-// applier notes how far it is. A replay passes over all of the statement (replicate_wild_ignore_table in package server).
-func (s *statement) passedOver(most int) {
-	notes := "gtid_slave_pos"
-	if s.mysql {
-		notes = "slave_"
-	}
-	if len(s.changes) > most && slices.ContainsFunc(s.changes, func(c change) bool {
-		return strings.HasPrefix(c.table.fold(), Table{"mysql", notes}.fold())
-	}) {
-		s.fence("unknown", "a recovery passes over what a statement does to mysql."+notes+"..., and to other tables with it")
-	}
-}
-
 // rename is behind RENAME TABLE.
 func (s *statement) rename() {
 	s.maybe = s.match("if exists")
@@ -109,7 +90,7 @@ func (s *statement) rename() {
 			break
 		}
 	}
-	s.passedOver(2)
+	s.besideNotes(2)
 	if !s.end() {
 		s.unknown()
 	}

@@ -12,14 +12,19 @@ import (
 	"github.com/ramaria-db/ramaria/internal/binlog"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/repeatable"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // An applier makes every event that the log creates or alters one that is disabled on replicas, whatever it
 // was. So the states are followed in the statements, and put back.
 
-// note notes what a statement of the log does to events, and which is to be refused.
+// note notes what a statement of the log does to events, which is to be refused, and which is to be left out.
 func (s *session) note(q *binlog.Query) error {
+	if repeatable.OfNotes(q, s.Server.Flavour == server.MySQL) {
+		q.SQL = nil
+		return nil
+	}
 	s.noteCurrentUser(q)
 	c, ok := dump.ParseEvent(q.SQL)
 	if !ok {

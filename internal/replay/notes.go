@@ -10,8 +10,8 @@ import (
 )
 
 // An applier notes how far it is in tables of the schema mysql, and does nothing without them. Whoever may drop tables may
-// drop these, too: the running server does not miss them. The option file of a replay has it pass over what the log does to
-// them. What the data lacks of them, or has in another form, remakeNotes makes again.
+// drop these, too: the running server does not miss them. What the log does to them is left out (repeatable.OfNotes).
+// What the data lacks of them, or has in another form, remakeNotes makes again.
 
 // notesQuery asks whether MariaDB's table is as its applier wants it, and notesSQL makes it so.
 //

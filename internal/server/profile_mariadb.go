@@ -98,7 +98,6 @@ var mariadbProfile = slices.Concat(pathSettings, []setting{
 	{name: "max_statement_time", value: "0", stages: Replay, why: "a statement takes as long as it takes"},
 	{name: "myisam_recover_options", value: "FORCE,QUICK", stages: Replay, why: "a table that a killed server left crashed is repaired when it is opened, whatever that costs, and does not hold up the rest"},
 	{name: "aria_recover_options", value: "FORCE,QUICK", stages: Replay, why: "as above"},
-	{name: "replicate_wild_ignore_table", value: "mysql.gtid_slave_pos%", stages: Replay, why: "where the applier notes how far it is: what the log does to it, DROP TABLE even, would end the replay"},
 	{name: "gtid_strict_mode", value: "OFF", stages: Replay, why: "the log may have numbers out of order"},
 	{name: "slave_parallel_threads", value: "0", stages: Replay, why: "several crash on relay logs that no server received"},
 }, logOnly(performanceSettings(MariaDB)))

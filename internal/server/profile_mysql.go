@@ -110,7 +110,6 @@ var mysqlProfile = slices.Concat(pathSettings, []setting{
 	{name: "myisam_recover_options", value: "FORCE,QUICK", stages: Replay, why: "a table that a killed server left crashed is repaired when it is opened, whatever that costs, and does not hold up the rest"},
 	{name: "sql_require_primary_key", value: "OFF", stages: Replay, since: Version{8, 0, 13}, why: "a session may have done without it"},
 	{name: "restrict_fk_on_non_standard_key", value: "OFF", stages: Replay, since: Version{8, 4, 0}, why: "as above"},
-	{name: "replicate_wild_ignore_table", value: "mysql.slave_%", stages: Replay, why: "where the applier notes how far it is: what the log does to it, DROP TABLE even, would end the replay"},
 	{name: "gtid_mode", value: "OFF_PERMISSIVE", stages: Replay, why: "the log of a member of a group has GTIDs, others have none"},
 	{name: "log_replica_updates", value: "OFF", stages: Replay, since: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},
 	{name: "log_slave_updates", value: "OFF", stages: Replay, until: Version{8, 0, 26}, why: "goes with replicate_same_server_id"},
