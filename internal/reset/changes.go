@@ -34,6 +34,8 @@ type Changes struct {
 	found string
 	// version grows with each change and each loss of certainty.
 	version int
+	// since is how many changes Journal.parts had counted when nothing of them concerned the database.
+	since int
 }
 
 // TableChanges are the changes of one table's rows.

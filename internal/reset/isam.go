@@ -150,5 +150,6 @@ func (j *Journal) takeAll(d *Database) *Changes {
 // that writes rows itself.
 func (j *Journal) Touched(name string) string {
 	j.look(name)
+	j.Follow(name)
 	return j.Changed(name)
 }

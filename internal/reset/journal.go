@@ -26,6 +26,11 @@ type Journal struct {
 	// files are when files last came or went in the directories of watched databases whose shape was right then.
 	files map[string]int64
 	marks map[string]rowsMark
+	// parted says when each database last had rows changed or deleted, by the number of the change, parts being that of
+	// the newest. Where cascadesLogged, nobody needs to know.
+	parted         map[string]int
+	parts          int
+	cascadesLogged bool
 	// prepared are the XA transactions that wait for their verdict.
 	prepared map[string]*group
 	// losses is how often something of the log could not be read.
@@ -60,11 +65,13 @@ type group struct {
 	// databases that are not watched whose rows it changed.
 	session string
 	outside []string
+	// parts are the databases of which it changed or deleted rows.
+	parts []string
 }
 
 // OpenJournal follows the log with the given base name in dir, starting with its newest file.
 func OpenJournal(dir, base string) (*Journal, error) {
-	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]rowsMark{}, prepared: map[string]*group{}, mighty: map[string]bool{}}
+	j := &Journal{dir: dir, base: base, watched: map[string]*Changes{}, files: map[string]int64{}, marks: map[string]rowsMark{}, parted: map[string]int{}, prepared: map[string]*group{}, mighty: map[string]bool{}}
 	if err := j.open(); err != nil {
 		return nil, err
 	}
@@ -139,7 +146,7 @@ func (j *Journal) Close() {
 func (j *Journal) Watch(name string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.watched[name] = &Changes{}
+	j.watched[name] = &Changes{since: j.parts}
 }
 
 // Forget stops recording what happens to a database, and drops its record.
@@ -171,7 +178,8 @@ func (j *Journal) Take(name string) *Changes {
 	if c == nil {
 		return &Changes{Incomplete: notWatched}
 	}
-	j.watched[name] = &Changes{}
+	j.followed(name)
+	j.watched[name] = &Changes{since: j.parts}
 	c.Prepared = j.preparedIn(name)
 	return c
 }
@@ -219,6 +227,7 @@ func (j *Journal) Return(name string, taken *Changes) {
 	defer j.mu.Unlock()
 	if c := j.watched[name]; c != nil {
 		taken.follow(c)
+		taken.since = c.since
 		taken.Prepared = nil // Take finds them again
 		j.watched[name] = taken
 	}
@@ -365,6 +374,7 @@ func (j *Journal) notUnderstood(e *binlog.Event) {
 		j.allIncomplete("it has an event of the kind " + e.Type.String())
 		return
 	}
+	j.group.part(m.Schema)
 	if c := j.watched[m.Schema]; c != nil {
 		c.Events++
 		c.proven("rows of " + m.Table + " were changed")
@@ -380,6 +390,9 @@ func (j *Journal) rows(e *binlog.Event) error {
 	m := j.group.tables[r.TableID]
 	if m == nil {
 		return fmt.Errorf("read binary log at %s: %w", e.Pos(), errIncomplete)
+	}
+	if r.Kind != binlog.Write {
+		j.group.part(m.Schema)
 	}
 	if c := j.watched[m.Schema]; c != nil {
 		c.Events++
@@ -405,6 +418,7 @@ func (j *Journal) reset() {
 	clear(j.group.staged)
 	j.group.bytes, j.group.large = 0, nil
 	j.group.staged, j.group.undone, j.group.session, j.group.outside = j.group.staged[:0], 0, "", nil
+	j.group.parts = nil
 }
 
 func (j *Journal) count(g *group) {
@@ -424,6 +438,7 @@ func (j *Journal) count(g *group) {
 		}
 	}
 	j.warnOutside(g)
+	j.noteParts(g)
 }
 
 // prepare puts an XA transaction aside until it has its verdict.
@@ -441,7 +456,7 @@ func (j *Journal) prepare(e *binlog.Event) error {
 		schemas[m.Schema] = true
 	}
 	// One of the same name had its verdict unseen.
-	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), bytes: j.group.bytes, large: j.group.large, undone: j.group.undone, session: j.group.session, outside: j.group.outside, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
+	j.prepared[x.XID.String()] = &group{staged: slices.Clone(j.group.staged), bytes: j.group.bytes, large: j.group.large, undone: j.group.undone, session: j.group.session, outside: j.group.outside, parts: j.group.parts, xid: &x.XID, rows: len(j.group.tables) > 0, schemas: schemas}
 	j.reset()
 	return nil
 }

@@ -94,11 +94,11 @@ func (j *Journal) Rights() Rights {
 }
 
 // heed says which accounts are those of leases, which have a right of some only if others give it to them, and that which
-// defines what clones have.
-func (j *Journal) heed(leased func(user string) bool, standIn string, blinding []string) {
+// defines what clones have, and whether the log has what foreign keys change.
+func (j *Journal) heed(leased func(user string) bool, standIn string, blinding []string, cascadesLogged bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.leased, j.standIn, j.blinding = leased, standIn, blinding
+	j.leased, j.standIn, j.blinding, j.cascadesLogged = leased, standIn, blinding, cascadesLogged
 }
 
 // strengthens notes the accounts of leases to which a statement about accounts may give a right by which they switch the

@@ -44,7 +44,7 @@ func (j *Journal) settle(name string, at moment) bool {
 	if c == nil || c != at.of || c.version != at.version {
 		return false
 	}
-	j.watched[name] = &Changes{version: at.version}
+	j.watched[name] = &Changes{version: at.version, since: c.since}
 	return true
 }
 

@@ -42,7 +42,7 @@ func prepared(into *[]binlog.XID) dbconn.Question {
 // belong to others.
 func (r *Engine) Begin(ctx context.Context, conn *sql.Conn) error {
 	var list []binlog.XID
-	r.Journal.heed(r.Leased, r.StandIn, r.Server.Family().Blinding())
+	r.Journal.heed(r.Leased, r.StandIn, r.Server.Family().Blinding(), r.Server.LogsCascades())
 	if err := dbconn.Ask(ctx, conn, append(r.everybodys(), prepared(&list))...); err != nil {
 		return fmt.Errorf("list prepared transactions: %w", err)
 	}

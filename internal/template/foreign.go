@@ -42,3 +42,14 @@ func foreignKeys(r *reader) ([]ForeignKey, error) {
 	}
 	return list, nil
 }
+
+// following reads the tables that have foreign keys to other databases by which their own rows change.
+func following(r *reader) ([]string, error) {
+	var list []string
+	err := r.each(func(row map[string]string) error {
+		list = append(list, row["child"])
+		return nil
+	}, "SELECT DISTINCT table_name AS child FROM information_schema.referential_constraints WHERE constraint_schema = ? AND unique_constraint_schema <> ? "+
+		"AND (delete_rule IN ("+cascading+") OR update_rule IN ("+cascading+")) ORDER BY child", r.shape.Name, r.shape.Name)
+	return list, err
+}

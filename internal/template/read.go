@@ -33,6 +33,9 @@ func ReadSome(ctx context.Context, conn *sql.Conn, name string, defined func(tab
 	if err != nil {
 		return nil, fmt.Errorf("read database %s: %w", name, err)
 	}
+	if r.shape.Following, err = following(&r); err != nil {
+		return nil, fmt.Errorf("read database %s: %w", name, err)
+	}
 	r.shape.Keys = keys
 	return r.shape, nil
 }

@@ -32,6 +32,8 @@ type Shape struct {
 	Objects []Object `json:"objects"`
 	// Keys are the foreign keys within the database.
 	Keys []ForeignKey `json:"keys"`
+	// Following are the tables whose rows change with those of other databases, by foreign keys.
+	Following []string `json:"following,omitempty"`
 	// Files, if not nil, has clones made of files where that is faster.
 	Files *Files `json:"-"`
 	// Paused are the events that are enabled, but in the template itself.
