@@ -355,6 +355,9 @@ func (p *Pool) revoke(ctx context.Context, s *reset.Session, l *lease) error {
 		_, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().EndLeaseSQL(l.Login))
 		return err
 	})
+	if err == nil {
+		err = p.engine.RollBackPrepared(ctx, s, &reset.Database{Name: l.Name, User: l.Login.User})
+	}
 	if err != nil {
 		return err
 	}

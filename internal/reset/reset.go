@@ -228,6 +228,9 @@ func written(err error) error {
 // take ends the transactions that a database has open, and takes what happened to it. The counters
 // are from after that, nil if they are yet to be asked for, or not to be; then come the connections that stay.
 func (r *Engine) take(ctx context.Context, s *Session, d *Database, c Counters) (*Changes, map[string]uint64, []uint64, error) {
+	if err := r.RollBackPrepared(ctx, s, d); err != nil {
+		return nil, nil, nil, err
+	}
 	events := r.Journal.Events(d.Name)
 	var rest left
 	counters, err := r.endTransactions(ctx, s, d, c, &rest)

@@ -3,6 +3,7 @@ package reset
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -167,6 +168,45 @@ func (r *Engine) rollBack(ctx context.Context, s *Session, list []binlog.XID) (h
 		}
 	}
 	return held, nil
+}
+
+// RollBackPrepared rolls back the XA transactions that are prepared in a database, and ends the connections of its user
+// that have them. It comes before other connections are ended: on MariaDB a statement that waits in InnoDB for what such a
+// transaction has locked, as ALTER TABLE does, goes on waiting when its connection is ended, until
+// innodb_lock_wait_timeout, and keeps others from the table meanwhile.
+func (r *Engine) RollBackPrepared(ctx context.Context, s *Session, d *Database) error {
+	names := r.Journal.Prepared(d.Name)
+	if len(names) == 0 {
+		return nil
+	}
+	// A connection is gone before InnoDB has let go of its transaction, which would be rolled back in name only.
+	for {
+		open, err := r.Server.Dialect().OpenTransactions(ctx, s.Conn, d.User)
+		if errors.Is(err, dbconn.ErrUnseen) {
+			return nil // all connections of the user are ended anyway
+		}
+		if err != nil {
+			return err
+		}
+		var owners []uint64
+		for _, t := range open {
+			if t.Prepared {
+				owners = append(owners, t.Thread)
+			}
+		}
+		if len(owners) == 0 {
+			_, err := r.rollBack(ctx, s, names)
+			return err
+		}
+		if err := s.kill(ctx, owners); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for prepared transactions: %w", ctx.Err())
+		case <-time.After(gonePoll):
+		}
+	}
 }
 
 // dropTries is how often prepared transactions are looked for that keep a database from being

@@ -1,8 +1,12 @@
 package reset_test
 
 import (
+	"database/sql/driver"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/reset"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -72,4 +76,49 @@ func (l *lab) prepared() (n int) {
 		l.t.Fatal(err)
 	}
 	return n
+}
+
+// TestPreparedBeforeDDL has DDL wait for a prepared XA transaction, of a connection that stays and of one that is gone. A
+// server that waits in InnoDB does not let the DDL's connection go before the time for locks on rows is over, which is 10 s.
+func TestPreparedBeforeDDL(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		l := newLab(t, want, "shop", "CREATE TABLE a (id int AUTO_INCREMENT PRIMARY KEY, b int) ENGINE=InnoDB; INSERT INTO a VALUES (1, 1), (2, 2);")
+		le := l.lease("shop_1")
+		const most = 4 * time.Second
+		for _, stays := range []bool{false, true} {
+			for _, end := range []func() error{
+				func() error {
+					_, err := le.Reset(t.Context(), l.session, &le.Database, reset.RestoreCounters)
+					return err
+				},
+				func() error { // as at the end of a lease
+					err := l.RollBackPrepared(t.Context(), l.session, &le.Database)
+					return errors.Join(err, l.session.End(t.Context(), le.User))
+				},
+			} {
+				conn := le.do("XA START 'x'\nINSERT INTO a VALUES (5, 5)\nXA END 'x'\nXA PREPARE 'x'")
+				if !stays {
+					if err := conn.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+						t.Fatal(err)
+					}
+				}
+				var waits sync.WaitGroup
+				waits.Go(func() { le.do("-ALTER TABLE a ADD c int").Close() })
+				time.Sleep(300 * time.Millisecond) // it waits by then, or the reset is easier
+				began := time.Now()
+				if err := end(); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > most {
+					t.Errorf("beside a connection that stays (%v): %v", stays, took)
+				}
+				conn.Close()
+				waits.Wait()
+				if n := l.prepared(); n != 0 {
+					t.Errorf("%d transactions are still prepared", n)
+				}
+				le.reset()
+			}
+		}
+	})
 }
