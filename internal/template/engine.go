@@ -25,6 +25,11 @@ func (t *Table) checkPlace() error {
 		return fmt.Errorf("%w: table %s: its engine %s may keep its rows in other tables, or outside of the server, and clones would share them\n"+
 			"hint: leave the table out, or ALTER TABLE %[2]s ENGINE=InnoDB; clones are made of %s", ErrUnclonable, t.Name, t.Engine, strings.Join(ownRows, ", "))
 	}
+	// It takes a row for a duplicate whose number is not above the counter, which the definition sets.
+	if strings.EqualFold(t.Engine, "ARCHIVE") && slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Counts }) {
+		return fmt.Errorf("%w: table %s: its engine ARCHIVE lets nobody insert rows below its AUTO_INCREMENT, so no clone of it could be filled, or put back\n"+
+			"hint: leave the table out, or ALTER TABLE %[2]s ENGINE=InnoDB", ErrUnclonable, t.Name)
+	}
 	if word := placed.FindStringSubmatch(withoutQuoted(t.Create)); word != nil {
 		return fmt.Errorf("%w: table %s: %s DIRECTORY has its files lie outside of its database, and clones would share them\n"+
 			"hint: leave that option out of CREATE TABLE", ErrUnclonable, t.Name, word[1])
