@@ -24,15 +24,15 @@ var creates = []struct {
 			"  CONSTRAINT `c` CHECK ((`id` > 0)) /*!80016 NOT ENFORCED */\n) ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT CHARSET=utf8mb4 COMMENT='a ) b'",
 		Table{Name: "t", Columns: []Column{{Name: "id", Kind: IntegerColumn}, {Name: "a", Kind: TextColumn}}, PrimaryKey: true, InnoDB: true,
 			ForeignKeys: []string{"CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `p` (`a`) ON DELETE CASCADE"},
-			Keys:        []string{"UNIQUE KEY `u` (`a`)", "KEY `k` (`a`(5),`id`)", "KEY `k2` (`id`,`a` DESC) COMMENT 'it''s'"}},
-		"CREATE TABLE `t` (\n  `id` int NOT NULL AUTO_INCREMENT,\n  `a` varchar(20) DEFAULT NULL COMMENT 'x, (y',\n  PRIMARY KEY (`id`),\n" +
+			Keys:        []string{"KEY `k` (`a`(5),`id`)", "KEY `k2` (`id`,`a` DESC) COMMENT 'it''s'"}},
+		"CREATE TABLE `t` (\n  `id` int NOT NULL AUTO_INCREMENT,\n  `a` varchar(20) DEFAULT NULL COMMENT 'x, (y',\n  PRIMARY KEY (`id`),\n  UNIQUE KEY `u` (`a`),\n" +
 			"  CONSTRAINT `c` CHECK ((`id` > 0)) /*!80016 NOT ENFORCED */\n) ENGINE=InnoDB AUTO_INCREMENT=5 DEFAULT CHARSET=utf8mb4 COMMENT='a ) b'",
 	},
 	{
 		"by hand", "create or replace table if not exists d . t (id integer primary key, -- the key, really\n a int, # another\n\tconstraint u unique (a) /* why */ , index i using btree(a,id) ) engine innodb, comment 'it\\'s'",
 		Table{Database: "d", Name: "t", Columns: []Column{{Name: "id", Kind: IntegerColumn}, {Name: "a", Kind: IntegerColumn}}, AutoIncrement: -1, PrimaryKey: true, InnoDB: true,
-			Keys: []string{"constraint u unique (a)", "index i using btree(a,id)"}},
-		"create or replace table if not exists d . t (id integer primary key, -- the key, really\n a int # another\n\t /* why */  ) engine innodb, comment 'it\\'s'",
+			Keys: []string{"index i using btree(a,id)"}},
+		"create or replace table if not exists d . t (id integer primary key, -- the key, really\n a int, # another\n\tconstraint u unique (a) /* why */  ) engine innodb, comment 'it\\'s'",
 	},
 	{
 		"ansi quotes", "CREATE TABLE \"d\".\"t\" (\"i\"\"d\" int, \"b\" int, PRIMARY KEY (\"i\"\"d\"), KEY \"k\" (\"b\")) ENGINE=InnoDB",
@@ -129,7 +129,7 @@ func TestDeferKeys(t *testing.T) {
 		keys     []string
 	}{
 		{"one", ", KEY k (a)" + innodb, []string{"KEY k (a)"}},
-		{"several", ", KEY k (a), UNIQUE u (b), INDEX `i``j` (b DESC, a(3)) USING BTREE VISIBLE" + innodb, []string{"KEY k (a)", "UNIQUE u (b)", "INDEX `i``j` (b DESC, a(3)) USING BTREE VISIBLE"}},
+		{"several", ", KEY k (a), UNIQUE u (b), INDEX `i``j` (b DESC, a(3)) USING BTREE VISIBLE" + innodb, []string{"KEY k (a)", "INDEX `i``j` (b DESC, a(3)) USING BTREE VISIBLE"}},
 		{"other engine", ", KEY k (a), PRIMARY KEY (id)) ENGINE=MyISAM", nil},
 		{"no engine", ", KEY k (a), PRIMARY KEY (id))", nil},
 		{"engine for some", ", KEY k (a), PRIMARY KEY (id)) /*!40000 ENGINE=InnoDB */", nil},
@@ -140,18 +140,18 @@ func TestDeferKeys(t *testing.T) {
 		{"period", ", KEY k (a), PERIOD FOR p (a, b)" + innodb, nil},
 		{"full text", ", KEY k (a), FULLTEXT KEY f (a), FULLTEXT f2 (b) /*!50100 WITH PARSER `ngram` */" + innodb, []string{"KEY k (a)"}},
 		{"spatial behind", ", KEY k (a), SPATIAL KEY s (b), KEY l (a)" + innodb, []string{"KEY l (a)"}},
-		{"vector", ", UNIQUE u (a), KEY k (a), VECTOR KEY s (b) M=6" + innodb, []string{"UNIQUE u (a)", "KEY k (a)"}},
+		{"vector", ", UNIQUE u (a), KEY k (a), VECTOR KEY s (b) M=6" + innodb, []string{"KEY k (a)"}},
 		{"expression", ", KEY k (a), KEY e ( (a + 1) ), KEY l (b)" + innodb, []string{"KEY l (b)"}},
 		{"generated", ", KEY k (b), KEY e (a, G)" + innodb, nil},
 		{"no name", ", KEY (a), KEY l (b), KEY a_2 (b), KEY ab (b)" + innodb, []string{"KEY ab (b)"}},
 		{"no names", ", KEY (a), UNIQUE (b), CONSTRAINT UNIQUE KEY (b)" + innodb, nil},
-		{"versioned", ", KEY k (a), KEY l (b) /*!80000 INVISIBLE */, KEY m (a), /*!50000 KEY n (a) */, UNIQUE u (a)" + innodb, []string{"UNIQUE u (a)"}},
+		{"versioned", ", KEY k (a), KEY l (b) /*!80000 INVISIBLE */, KEY m (a), /*!50000 KEY n (a) */, UNIQUE u (a), KEY o (a)" + innodb, []string{"KEY o (a)"}},
 		{"hash", ", KEY k (a) USING HASH, KEY l (a)" + innodb, []string{"KEY l (a)"}},
 		{"unknown option", ", KEY k (a) KEY_BLOCK_SIZE=4, KEY l (a)" + innodb, []string{"KEY l (a)"}},
 		{"unknown column", ", KEY k (row_start)" + innodb, nil},
 		{"key called type", ", KEY type (a)" + innodb, []string{"KEY type (a)"}},
 		{"type of key", ", KEY TYPE BTREE (a)" + innodb, nil},
-		{"full text document", ", UNIQUE KEY fts_doc_id_index (b), UNIQUE KEY v (a)" + innodb, []string{"UNIQUE KEY v (a)"}},
+		{"full text document", ", UNIQUE KEY fts_doc_id_index (b), KEY v (a)" + innodb, []string{"KEY v (a)"}},
 		{"auto increment", ", n int AUTO_INCREMENT, KEY k (n, a), KEY l (a, n)" + innodb, []string{"KEY l (a, n)"}},
 		{"foreign key", ", KEY k (a, b), CONSTRAINT f FOREIGN KEY (a) REFERENCES p (a)" + innodb, []string{"KEY k (a, b)"}},
 		{"foreign key on primary key", ", KEY k (b), CONSTRAINT f FOREIGN KEY i (ID) REFERENCES p (a)" + innodb, []string{"KEY k (b)"}},
@@ -252,6 +252,8 @@ CREATE TABLE t21 (id int PRIMARY KEY, a int, KEY k1 (a) IGNORED, KEY k2 (a,id) N
 CREATE TABLE t22 (id int PRIMARY KEY, a int, KEY k1 (a)) ENGINE=InnoDB WITH SYSTEM VERSIONING; -- mariadb
 CREATE TABLE t23 (id int PRIMARY KEY, s date, e date, a int, PERIOD FOR p (s,e), KEY k (a)) ENGINE=InnoDB; -- mariadb
 CREATE TABLE t24 (id int PRIMARY KEY, a int, b varchar(100) COMPRESSED, KEY k1 (a), KEY IF NOT EXISTS k2 (a,id), c int AS (a + 1) PERSISTENT, KEY k3 (c), KEY k4 (a)) ENGINE=InnoDB PAGE_COMPRESSED=1; -- mariadb
+CREATE TABLE t26 (id int PRIMARY KEY, a int, b text NOT NULL, c varchar(3000), KEY k (a), UNIQUE KEY h (b) USING HASH, KEY l (c(10)), UNIQUE KEY u (a), UNIQUE KEY h2 (c), KEY m (a,id)) ENGINE=InnoDB; -- mariadb
+CREATE TABLE t27 (id int PRIMARY KEY, a int, b blob, KEY k (a), UNIQUE KEY h (b), CONSTRAINT f FOREIGN KEY (a) REFERENCES p (id)) ENGINE=InnoDB; -- mariadb
 `
 
 const vectorTable = `CREATE TABLE v (id int PRIMARY KEY, a int, e vector(3) NOT NULL, KEY k1 (a), VECTOR KEY vk (e) M=6, KEY k2 (a,id)) ENGINE=InnoDB`

@@ -39,9 +39,10 @@ func (c *creation) deferKeys() {
 	}
 }
 
-// stays says that a key cannot be deferred; false if not even its columns are known.
+// stays says that a key cannot be deferred; false if not even its columns are known. A UNIQUE one finds
+// the row that has a value again when that comes; made later, it could not tell which one it was.
 func (c *creation) stays(cl *clause) (stays, ok bool) {
-	stays = cl.odd || cl.versioned || cl.name == "" || cl.from < 0 ||
+	stays = cl.kind == uniqueClause || cl.odd || cl.versioned || cl.name == "" || cl.from < 0 ||
 		strings.EqualFold(cl.name, "FTS_DOC_ID_INDEX") // InnoDB makes its own if it is missing
 	for i, part := range cl.parts {
 		n := slices.IndexFunc(c.Columns, func(col Column) bool { return strings.EqualFold(col.Name, part.column) })

@@ -390,3 +390,77 @@ func TestCutDump(t *testing.T) {
 	}
 	t.Logf("%d of %d cuts without a word", silent, len(cutDump))
 }
+
+// TestDuplicateInOrder: of two rows with one value of a key it is the later one that is refused, wherever
+// they stand and whichever worker has them, and nothing that stands behind it goes in. Numbers of rows
+// do not rise with their place, so that the order of the primary key is another.
+func TestDuplicateInOrder(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		const rows = 120
+		for i, key := range []string{"id", "t", "u", "h"} {
+			if key == "t" { // which may stand twice
+				continue
+			}
+			for _, there := range []bool{false, true} {
+				for _, at := range [][2]int{{3, 7}, {0, 119}, {58, 61}, {10, 90}, {60, 100}} {
+					t.Run(fmt.Sprintf("%s %v there before %t", key, at, there), func(t *testing.T) {
+						tiny.set(t)
+						made := "CREATE TABLE bad (id int NOT NULL, t varchar(10), u varchar(20), h varchar(30), PRIMARY KEY (id), KEY t (t), UNIQUE KEY u (u), UNIQUE KEY h (h)) ENGINE=InnoDB;\n"
+						var text strings.Builder
+						if !there {
+							text.WriteString(made)
+						}
+						text.WriteString("SET @a = 1;\nCREATE TABLE behind (id int PRIMARY KEY) ENGINE=InnoDB;\n")
+						for n := range rows {
+							row := []any{1000 - n, n, n, n}
+							if n == at[1] {
+								row[i] = []any{1000 - at[0], 0, at[0], at[0]}[i]
+							}
+							lead := "INSERT INTO bad VALUES "
+							if n%4 > 0 {
+								lead = ","
+							}
+							fmt.Fprintf(&text, "%s(%d,'t%d','u%d',\n'h%d')", append([]any{lead}, row...)...)
+							if n%4 == 3 {
+								text.WriteString(";\n")
+							}
+						}
+						text.WriteString("INSERT INTO behind VALUES (1);\n")
+						begin := func() {
+							s.clear(t)
+							if there {
+								s.exec(t, "USE d; "+made)
+							}
+						}
+						begin()
+						said, err := s.plain(t, []byte(text.String()))
+						m := regexp.MustCompile(`ERROR 1062 \(23000\) at line (\d+)[^:]*: (.*)`).FindStringSubmatch(said)
+						if err == nil || m == nil {
+							t.Fatalf("the client said %q", said)
+						}
+						first, _ := strconv.Atoi(m[1])
+						want := s.strings(t, "SELECT * FROM d.bad ORDER BY id")
+						begin()
+						err = s.load(t.Context(), strings.NewReader(text.String()))
+						fault, ok := errors.AsType[*dump.Error](err)
+						// The line is that of the row, or of its statement, as the client's.
+						if !ok || fault.Line < first || fault.Line > first+7 || !strings.Contains(fault.Msg, m[2]) {
+							t.Errorf("got %v, the client said %s", err, said)
+						}
+						got := s.strings(t, "SELECT * FROM d.bad ORDER BY id")
+						if there {
+							if diff := cmp.Diff(want, got); diff != "" {
+								t.Errorf("other than by the client (-):\n%s", diff)
+							}
+						} else if n := len(got); n < len(want) || n != at[1] {
+							t.Errorf("%d rows stay, want %d; the client leaves %d", n, at[1], len(want))
+						}
+						if n := s.strings(t, "SELECT COUNT(*) FROM d.behind")[0]; n != "0" {
+							t.Errorf("behind it are %s rows", n)
+						}
+					})
+				}
+			}
+		}
+	})
+}

@@ -72,6 +72,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		dropped: map[dump.TableName]bool{},
 		before:  map[string]map[string]bool{},
 		tasks:   make(chan *chunk),
+		turns:   turns{next: 1},
 		// The reader is one of those that keep the processors busy, but it mostly waits.
 		workers: min(max(2, runtime.NumCPU()), maxWorkers),
 	}
@@ -130,7 +131,8 @@ type loader struct {
 	lock    sync.Mutex
 	settled *sync.Cond // a table has nothing outstanding, or there is a fault
 	fault   error
-	line    int                // of the fault
+	line    int // of the fault
+	turns   turns
 	work    context.Context    // of workers
 	cancel  context.CancelFunc // of the reader
 }

@@ -25,6 +25,8 @@ var (
 // chunk are rows of one table that are sent together.
 type chunk struct {
 	table *table
+	// number is its place among the chunks, from 1 on; 0 for one without rows, and for those of the reader.
+	number int
 	// head is what stands before the rows, columns what they go into; nil if that is not known.
 	head    []byte
 	columns []dump.Column
@@ -73,6 +75,37 @@ func (c *chunk) span(from, to int) []byte {
 	}
 	rows := c.rows[begin:c.ends[to-1]]
 	return rows[bytes.IndexByte(rows, '('):]
+}
+
+// statement returns an INSERT of the rows from one number up to another.
+func (c *chunk) statement(from, to int) []byte {
+	rows := c.span(from, to)
+	text := make([]byte, 0, len(c.head)+len(rows))
+	return append(append(text, c.head...), rows...)
+}
+
+// spans calls send with the numbers of the rows of each INSERT, until it fails.
+func (c *chunk) spans(send func(from, to int) error) error {
+	loose := c.loose()
+	for from := 0; from < len(c.ends); {
+		to := c.statementEnd(from)
+		switch {
+		case loose && c.table.made:
+			to = from + 1
+			for to < len(c.ends) && c.ends[to]-c.ends[from] < maxInsert {
+				to++
+			}
+		case loose:
+			for to < len(c.ends) && c.ends[c.statementEnd(to)-1]-c.ends[from] < maxInsert {
+				to = c.statementEnd(to)
+			}
+		}
+		if err := send(from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
 }
 
 // line returns the line in which a row stands.
@@ -362,14 +395,19 @@ func (l *loader) send(ctx context.Context, t *table, parts int) error {
 		parts = max(parts, len(c.rows)/lastChunk)
 	}
 	parts = min(parts, n)
-	for i := range parts {
+	for i, from := 1, 0; from < n; i++ {
+		to := i * n / parts
+		if !t.made { // of a statement that is refused, nothing may have gone in
+			to = c.statementEnd(max(from, to-1))
+		}
 		part := c
-		if parts > 1 {
-			part = c.cut(i*n/parts, (i+1)*n/parts)
+		if from > 0 || to < n {
+			part = c.cut(from, to)
 		}
 		if err := l.hand(ctx, part); err != nil {
 			return err
 		}
+		from = to
 	}
 	return nil
 }

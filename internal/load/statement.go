@@ -106,7 +106,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		delete(l.tables, name)
 		// One that was there already is another: the server will tell.
 		if l.dropped[name] || !bytes.Contains(bytes.ToLower(text), []byte("exists")) {
-			l.tables[name] = &table{name: name, shape: shape, fresh: true, ordered: usesSequence(text)}
+			l.tables[name] = &table{name: name, shape: shape, made: true, fresh: true, ordered: usesSequence(text)}
 		}
 		delete(l.dropped, name)
 	case dump.StatementDropTable:

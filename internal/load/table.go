@@ -20,7 +20,9 @@ type table struct {
 	triggers bool
 	// ordered says that rows have numbers of a sequence.
 	ordered bool
-	// fresh says that the dump made it and nothing is in it yet.
+	// made says that the dump made it.
+	made bool
+	// fresh says that, and that nothing is in it yet.
 	fresh bool
 	line  int
 	// asked says that the server was asked for it, since the dump names no engine.
@@ -159,12 +161,7 @@ func (l *loader) wait(ctx context.Context, t *table) error {
 	if t == nil {
 		return nil
 	}
-	stop := context.AfterFunc(ctx, func() {
-		l.lock.Lock()
-		defer l.lock.Unlock()
-		l.settled.Broadcast()
-	})
-	defer stop()
+	defer l.awaken(ctx)()
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	for t.outstanding > 0 && l.fault == nil && ctx.Err() == nil {
@@ -197,43 +194,9 @@ func (l *loader) mend(ctx context.Context) error {
 	}
 	var errs []error
 	for _, k := range missing {
-		err := s.alter(ctx, k.add)
-		if dbconn.DuplicateKey(err) {
-			err = l.sift(ctx, s, l.tables[k.table])
-		}
-		if err != nil {
+		if err := s.alter(ctx, k.add); err != nil {
 			errs = append(errs, fmt.Errorf("make keys again that were left for later: %w\nhint: in the server: %s", err, k.add))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// sift makes the keys of a table in which there are rows that they do not allow: the first of
-// them stay.
-func (l *loader) sift(ctx context.Context, s *session, t *table) error {
-	sifted := dump.TableName{Database: t.name.Database, Name: "ramaria-sifted"}
-	var columns []string
-	for _, c := range t.shape.Columns {
-		if !c.Generated {
-			columns = append(columns, dbconn.QuoteName(c.Name))
-		}
-	}
-	list := strings.Join(columns, ", ")
-	for _, text := range []string{
-		"CREATE TABLE " + sifted.String() + " LIKE " + t.name.String(),
-		strings.Replace(t.keys, t.name.String(), sifted.String(), 1),
-		"INSERT IGNORE INTO " + sifted.String() + " (" + list + ") SELECT " + list + " FROM " + t.name.String(),
-	} {
-		if err := s.exec(ctx, text); err != nil {
-			return errors.Join(err, s.exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+sifted.String()))
-		}
-	}
-	// Not one RENAME of both: foreign keys of other tables would follow the old one to its end.
-	if err := s.exec(ctx, "DROP TABLE "+t.name.String()); err != nil {
-		return err
-	}
-	if err := s.exec(context.WithoutCancel(ctx), "RENAME TABLE "+sifted.String()+" TO "+t.name.String()); err != nil {
-		return fmt.Errorf("%w\nhint: its rows are in the table %s", err, sifted)
-	}
-	return nil
 }

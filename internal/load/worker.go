@@ -16,6 +16,10 @@ import (
 func (l *loader) hand(ctx context.Context, c *chunk) error {
 	l.lock.Lock()
 	c.table.outstanding++
+	if len(c.ends) > 0 {
+		l.turns.given++
+		c.number = l.turns.given
+	}
 	l.lock.Unlock()
 	c.database = l.database
 	if l.started < l.workers {
@@ -39,8 +43,11 @@ func (l *loader) toil(ctx context.Context, first *chunk) {
 	s, err := l.connect(ctx, first.database)
 	if err == nil {
 		defer s.conn.Close()
-		err = l.do(ctx, s, first)
+		if err = s.exec(ctx, shortWait); err == nil {
+			err = l.do(ctx, s, first)
+		}
 	}
+	l.turnOver(first, err)
 	l.finish(ctx, s, first, err)
 	for c := range l.tasks {
 		switch {
@@ -50,9 +57,17 @@ func (l *loader) toil(ctx context.Context, first *chunk) {
 		default:
 			err = l.do(ctx, s, c)
 		}
+		l.turnOver(c, err)
 		l.finish(ctx, s, c, err)
 	}
 }
+
+// A worker that meets rows that another holds back until its turn does not wait for them. One whose
+// turn it is waits as a client does.
+const (
+	shortWait = "SET innodb_lock_wait_timeout = 1"
+	longWait  = "SET innodb_lock_wait_timeout = DEFAULT"
+)
 
 // finish takes note of the end of a chunk, and makes the keys of a table whose last it was.
 func (l *loader) finish(ctx context.Context, s *session, c *chunk, err error) {
@@ -78,7 +93,7 @@ func (l *loader) finish(ctx context.Context, s *session, c *chunk, err error) {
 
 // fail keeps the fault that stands first in the dump, and ends the load.
 func (l *loader) fail(err error) {
-	if err == nil {
+	if err == nil || errors.Is(err, errBehind) {
 		return
 	}
 	line := 0
@@ -100,23 +115,97 @@ func (l *loader) broken() error {
 	return l.fault
 }
 
-// do sends the rows of a chunk.
+// do sends the rows of a chunk, and commits them when all that stands before them is in.
 func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
 	byData := len(c.ends) > 0 && l.byData(c)
+	if l.behindFault(c) {
+		return errBehind
+	}
 	if err := l.follow(ctx, s, c, c.bulk && byData); err != nil || len(c.ends) == 0 {
 		return err
 	}
-	if byData {
-		done, err := l.loadData(ctx, s, c)
-		if done || err != nil {
+	for try := 1; ; try++ {
+		what, err := l.attempt(ctx, s, c, byData)
+		if what == held {
+			var mine bool
+			if mine, err = l.turn(ctx, c, true); mine {
+				if err = s.exec(ctx, "COMMIT"); err == nil {
+					return nil
+				}
+				what, err = refused, l.refused(err, c.line(0), c.head)
+			}
+		}
+		if _, said := dbconn.RefusalOf(err); err != nil && !said && !dbconn.TooLarge(err) {
+			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK") // where the connection is gone, the server does it
 			return err
 		}
-		c.table.odd.Add(1)
-		if err := l.follow(ctx, s, c, false); err != nil {
-			return err
+		if err := s.exec(ctx, "ROLLBACK"); err != nil {
+			return l.refused(err, c.line(0), c.head)
+		}
+		switch {
+		case what != refused && try < maxTries:
+			if err := l.recall(ctx, c); err != nil {
+				return err
+			}
+		case byData:
+			c.table.odd.Add(1)
+			byData = false
+			if err := l.follow(ctx, s, c, false); err != nil {
+				return err
+			}
+		default:
+			return l.judge(ctx, s, c)
 		}
 	}
-	return l.insert(ctx, s, c)
+}
+
+// judge sends a chunk that was refused once more, in its turn and alone: now the verdict counts.
+func (l *loader) judge(ctx context.Context, s *session, c *chunk) error {
+	if err := l.recall(ctx, c); err != nil {
+		return err
+	}
+	if err := s.exec(ctx, longWait); err != nil {
+		return l.refused(err, c.line(0), c.head)
+	}
+	if err := l.insert(ctx, s, c); err != nil {
+		return err
+	}
+	if err := s.exec(ctx, shortWait); err != nil {
+		return l.refused(err, c.line(0), c.head)
+	}
+	return nil
+}
+
+// attempted is what came of the rows of a chunk.
+type attempted uint8
+
+const (
+	held    attempted = iota // they are in the session's transaction
+	blocked                  // another session has locks on what they need
+	refused                  // an INSERT, or a row by itself, has to tell what is wrong
+)
+
+// attempt sends the rows of a chunk and does not commit them.
+func (l *loader) attempt(ctx context.Context, s *session, c *chunk, byData bool) (attempted, error) {
+	var ok bool
+	var err error
+	if byData {
+		ok, err = l.loadData(ctx, s, c)
+	} else if err = s.exec(ctx, "START TRANSACTION"); err == nil {
+		err = c.spans(func(from, to int) error { return s.exec(ctx, string(c.statement(from, to))) })
+		ok = err == nil
+	}
+	switch {
+	case ok:
+		return held, nil
+	case err == nil:
+		return refused, nil
+	case dbconn.LockTimeout(err):
+		return blocked, err
+	case byData:
+		return refused, err
+	}
+	return refused, l.refused(err, c.line(0), c.head)
 }
 
 // byData says that LOAD DATA is tried with rows.
@@ -136,8 +225,7 @@ func (l *loader) follow(ctx context.Context, s *session, c *chunk, bulk bool) er
 // tried.
 const maxOdd = 3
 
-// loadData sends a chunk by LOAD DATA. It returns false, and leaves nothing of it, if INSERT
-// has to tell what its rows mean.
+// loadData sends a chunk by LOAD DATA. It returns false if INSERT has to tell what its rows mean.
 func (l *loader) loadData(ctx context.Context, s *session, c *chunk) (bool, error) {
 	charset := c.facts.charset(c.rows)
 	if charset == "" {
@@ -160,65 +248,41 @@ func (l *loader) loadData(ctx context.Context, s *session, c *chunk) (bool, erro
 		further.WriteString(dbconn.QuoteName(column.Name))
 	}
 	further.WriteString(")")
-	for try := 1; ; try++ {
-		done, err := dbconn.LoadData(ctx, s.conn, further.String(), bytes.NewReader(text))
-		if err == nil && done == (dbconn.Loaded{Rows: int64(len(c.ends))}) {
-			if err = s.exec(ctx, "COMMIT"); err == nil {
-				return true, nil
-			}
-		}
-		if dbconn.NoLocalFiles(err) {
-			l.noData.Store(true)
-		}
-		if _, said := dbconn.RefusalOf(err); err != nil && !said {
-			return false, l.refused(err, c.line(0), c.head)
-		}
-		again := dbconn.LockTimeout(err) && try < maxTries
-		if err := s.exec(ctx, "ROLLBACK"); err != nil {
-			return false, l.refused(err, c.line(0), c.head)
-		}
-		if !again {
-			return false, nil
-		}
+	done, err := dbconn.LoadData(ctx, s.conn, further.String(), bytes.NewReader(text))
+	if dbconn.NoLocalFiles(err) {
+		l.noData.Store(true)
 	}
+	if err != nil {
+		return false, l.refused(err, c.line(0), c.head)
+	}
+	return done == (dbconn.Loaded{Rows: int64(len(c.ends))}), nil
 }
 
 // maxTries is how often rows are sent that met a lock of other rows of the same table.
 const maxTries = 10
 
-// insert sends a chunk as INSERTs.
+// insert sends a chunk as INSERTs, each of which counts.
 func (l *loader) insert(ctx context.Context, s *session, c *chunk) error {
 	loose := c.loose()
-	for from := 0; from < len(c.ends); {
-		to := from + 1
-		if loose {
-			for to < len(c.ends) && c.ends[to]-c.ends[from] < maxInsert {
-				to++
-			}
-		} else {
-			to = c.statementEnd(from)
+	return c.spans(func(from, to int) error {
+		if loose && !c.table.made {
+			return l.insertWhole(ctx, s, c, from, to)
 		}
-		if err := l.insertSpan(ctx, s, c, from, to, loose); err != nil {
-			return err
-		}
-		from = to
-	}
-	return nil
+		return l.insertSpan(ctx, s, c, from, to, loose)
+	})
 }
 
 // insertSpan sends some rows as one INSERT. If that is refused, and the rows are loose, it finds
 // the first row that is not taken by itself; those before it stay.
 func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to int, loose bool) error {
-	rows := c.span(from, to)
-	text := make([]byte, 0, len(c.head)+len(rows))
-	text = append(append(text, c.head...), rows...)
+	text := c.statement(from, to)
 	for try := 1; ; try++ {
 		err := s.exec(ctx, string(text))
 		_, said := dbconn.RefusalOf(err)
 		switch {
 		case err == nil:
 			return nil
-		case loose && dbconn.LockTimeout(err) && try < maxTries:
+		case (loose || c.number > 0) && dbconn.LockTimeout(err) && try < maxTries:
 			continue
 		case !loose:
 			return l.refused(err, c.origin(from).statement, text)
@@ -232,6 +296,35 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 		return err
 	}
 	return l.insertSpan(ctx, s, c, middle, to, loose)
+}
+
+// insertWhole sends some rows as one INSERT. If that is refused, it sends them in the statements that they
+// stand in, of which one that is refused leaves nothing: the dump has not made the table.
+func (l *loader) insertWhole(ctx context.Context, s *session, c *chunk, from, to int) error {
+	if err := s.exec(ctx, string(c.statement(from, to))); err == nil {
+		return nil
+	}
+	for next := from; from < to; from = next {
+		next = min(c.statementEnd(from), to)
+		if c.number == 0 && l.alone { // the dump may have a transaction open
+			text := c.statement(from, next)
+			if err := s.exec(ctx, string(text)); err != nil {
+				return l.refused(err, c.origin(from).statement, text)
+			}
+			continue
+		}
+		if err := s.exec(ctx, "START TRANSACTION"); err != nil {
+			return l.refused(err, c.line(from), c.head)
+		}
+		if err := l.insertSpan(ctx, s, c, from, next, true); err != nil {
+			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK") // where the connection is gone, the server does it
+			return err
+		}
+		if err := s.exec(ctx, "COMMIT"); err != nil {
+			return l.refused(err, c.line(from), c.head)
+		}
+	}
+	return nil
 }
 
 // definerHint says what to do where a server says that the definer of what a statement uses is no account; "" where it says
