@@ -190,6 +190,34 @@ func TestTablesBehindFault(t *testing.T) {
 	})
 }
 
+// TestObjectsBehindFault: nor does it drop or replace views, routines and events, or put triggers on tables that were there.
+func TestObjectsBehindFault(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		s.clear(t)
+		s.exec(t, "USE d; CREATE TABLE kept (id int PRIMARY KEY); CREATE VIEW v AS SELECT 1 AS a; CREATE VIEW w AS SELECT 1 AS a; CREATE PROCEDURE p() SELECT 1; "+
+			"CREATE FUNCTION f() RETURNS int DETERMINISTIC RETURN 1; CREATE EVENT e ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1; INSERT INTO kept VALUES (1)")
+		want := s.content(t)
+		for _, behind := range []string{
+			"/*!50001 DROP VIEW IF EXISTS `v`*/", "CREATE OR REPLACE VIEW w AS SELECT 2 AS a", "DROP PROCEDURE IF EXISTS p", "DROP FUNCTION IF EXISTS `f`",
+			"/*!50106 DROP EVENT IF EXISTS `e` */", "CREATE TRIGGER t BEFORE INSERT ON kept FOR EACH ROW SET NEW.id = 7", "INSERT INTO kept VALUES (2)",
+		} {
+			var text strings.Builder
+			text.WriteString("SET FOREIGN_KEY_CHECKS=0;\nCREATE TABLE bad (id int NOT NULL, v varchar(50), PRIMARY KEY (id)) ENGINE=InnoDB;\nINSERT INTO bad VALUES (0,'')")
+			for i := range 20_000 {
+				fmt.Fprintf(&text, ",(%d,'%050d')", i+1, i)
+			}
+			text.WriteString(",(0,'');\n" + behind + ";\n")
+			if err := s.load(t.Context(), strings.NewReader(text.String())); err == nil || !strings.Contains(err.Error(), "1062") {
+				t.Errorf("got %v, want error 1062", err)
+			}
+			s.exec(t, "DROP TABLE d.bad")
+			if diff := cmp.Diff(want, s.content(t)); diff != "" {
+				t.Errorf("%s was carried out:\n%s", behind, diff)
+			}
+		}
+	})
+}
+
 // TestRefusedStatements compares what is said, and what is there, with the client.
 func TestRefusedStatements(t *testing.T) {
 	s := newStand(t, servertest.Find(t, ""))

@@ -115,6 +115,7 @@ type loader struct {
 	tables   map[dump.TableName]*table
 	dropped  map[dump.TableName]bool    // by the dump, and not made again
 	before   map[string]map[string]bool // by database, the names of tables that were there, in lower case; nil for not asked
+	objects  *bool                      // views, routines or events were there; nil for not asked
 	current  *table                     // the one whose rows came last
 	batch    batch                      // rows in order, not sent yet
 	foreign  []key                      // foreign keys to be made at the end

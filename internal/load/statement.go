@@ -79,7 +79,15 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 				}
 			}
 		}
+		if class.Kind == dump.StatementTrigger && (l.tables[name] == nil || !l.tables[name].made) {
+			if err := l.waitAll(ctx); err != nil {
+				return err
+			}
+		}
 	case dump.StatementStoredObject:
+		if err := l.waitToReplace(ctx, text); err != nil {
+			return err
+		}
 		if st.Delimiter == ";" || bytes.IndexByte(text, ';') < 0 {
 			break
 		}
