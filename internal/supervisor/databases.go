@@ -26,7 +26,7 @@ const poolConsumer = "pool"
 
 // openPool begins to keep the templates and leases of the server that runs now.
 func (s *Supervisor) openPool() error {
-	if s.noLog() || s.durable() || s.isReplica() || s.isMember() {
+	if s.poolless() {
 		return nil
 	}
 	i := s.inst
@@ -42,6 +42,11 @@ func (s *Supervisor) openPool() error {
 	}
 	s.logs.Set(poolConsumer, p.ReadLog)
 	return nil
+}
+
+// poolless reports whether it has neither templates nor leases.
+func (s *Supervisor) poolless() bool {
+	return s.noLog() || s.durable() || s.isReplica() || s.isMember()
 }
 
 // leastFree is the room in the volume, in bytes, at the least that it can be: the pool asks each second.
@@ -226,7 +231,7 @@ func (s *Supervisor) SetLimits(_ context.Context, l client.Limits) (client.Limit
 // Metrics implements api.Instance.
 func (s *Supervisor) Metrics(context.Context) ([]byte, error) {
 	var b bytes.Buffer
-	if s.noLog() || s.durable() {
+	if s.poolless() {
 		err := s.writeMetrics(&b)
 		return b.Bytes(), err
 	}
