@@ -259,9 +259,9 @@ var Suites = []Suite{
 	},
 	{
 		Name:     "replica",
-		Scripts:  []string{"replica", "replica-sync", "hand-over"},
+		Scripts:  []string{"replica", "replica-sync", "replica-full", "hand-over"},
 		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
-		Flavours: []string{"replica", "replica-sync", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
+		Flavours: []string{"replica", "replica-sync", "replica-full", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
 	},
 	{
 		Name:     "cluster",

@@ -174,6 +174,7 @@ func TestReplicaFaults(t *testing.T) {
 	unlock = h.lockTable("b")
 	insert(t, source, 13, 400)
 	h.until("the replica is full", func() bool { return h.says("b", "it has received as much as it keeps, and applies none of it") })
+	h.until("it is behind by the time that its appliers wait", func() bool { return h.lag("b") >= 3 })
 	if h.srv.Flavour == server.MariaDB { // MySQL's shutdown waits for the appliers, until it is killed
 		began := time.Now()
 		h.ramaria("move", "b", "--volume", "shm")
@@ -233,6 +234,23 @@ func TestReplicaFaults(t *testing.T) {
 		t.Errorf("the promoted replica has %d rows, want 440", n)
 	}
 	exe(t, replica, "INSERT INTO shop.t VALUES (441, '')")
+}
+
+// lag is by how many seconds a replica says that it is behind; -1 for not known.
+func (h *testHome) lag(name string) float64 {
+	h.t.Helper()
+	is := struct {
+		Replica struct {
+			LagSeconds *float64 `json:"lag_seconds"`
+		}
+	}{}
+	if err := json.Unmarshal([]byte(h.ramaria("status", name, "--json")), &is); err != nil {
+		h.t.Fatal(err)
+	}
+	if is.Replica.LagSeconds == nil {
+		return -1
+	}
+	return *is.Replica.LagSeconds
 }
 
 // makeRoom waits until a replica has removed what it has applied of its relay log, which counts against the limit

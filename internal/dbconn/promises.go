@@ -48,6 +48,20 @@ func Unacknowledged(ctx context.Context, db *sql.DB) (n int64, err error) {
 	return n, err
 }
 
+// AwaitsAcks counts the sessions whose commits wait for the acknowledgement of a semi-synchronous replica, and the commits
+// that got theirs since the server started.
+func AwaitsAcks(ctx context.Context, db *sql.DB) (waiting, answered int64, err error) {
+	err = Query(ctx, db, `SHOW GLOBAL STATUS WHERE Variable_name RLIKE '^Rpl_semi_sync_(master|source)_(wait_sessions|yes_tx)$'`, func(cols []string) error {
+		into := &answered
+		if strings.HasSuffix(cols[0], "_wait_sessions") {
+			into = &waiting
+		}
+		_, err := fmt.Sscan(cols[1], into)
+		return err
+	})
+	return waiting, answered, err
+}
+
 // PrimaryKeys tells of every table of InnoDB whose primary key is one column, by the names of its directory and its file.
 // It reads InnoDB's dictionary alone: information_schema.statistics opens every table, and waits for who has it locked.
 func PrimaryKeys(ctx context.Context, db *sql.DB, mysql bool, each func(dir, file, column string)) error {

@@ -113,7 +113,7 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	u := r.Worst // where that is not what is, nothing is done below
 	numbers := fmt.Sprintf("%s used, %s free, bound by %s", volume.FormatBytes(u.Used), volume.FormatBytes(u.Free), u.BoundBy())
 	if pid := b.proc.PID(); pid != b.pid {
-		b.on, b.held, b.asking, b.pid = false, false, nil, pid
+		b.on, b.held, b.asking, b.pid, b.halted = false, false, nil, pid, false
 	}
 	guarded, stopped := b.guard.look(ctx, u)
 	if stopped {
@@ -134,14 +134,14 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 				return "", err
 			}
 		}
-		b.on = true
+		b.on, b.halted = true, b.isReplica()
 		if err := b.inst.Server.OwnLogs(b.inst.DataDir()); err != nil {
 			b.log.Warn("cannot keep room for the server's logs", "error", err)
 		}
 		b.ask(ctx)
 	case u.Free > room+room/2 && b.on:
 		if _, err = b.db.ExecContext(ctx, b.releaseSQL(), b.before); err == nil {
-			b.on, b.held = false, false
+			b.on, b.held, b.halted = false, false, false // the watch has a replica follow again
 		}
 	}
 	if !b.on {
@@ -150,7 +150,10 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 	}
 	if b.on {
 		state := "the server is being made read-only"
-		if b.held {
+		switch {
+		case b.halted:
+			state = "the replica applies and receives nothing until there is room"
+		case b.held:
 			state = "the server is read-only until there is room"
 		}
 		warning = fmt.Sprintf("volume %s is nearly full: %s; %s\nhint: %s", b.volume.Kind(), numbers, state, moreRoom(b.volume, u))
@@ -162,14 +165,19 @@ func (b *brake) look(ctx context.Context) (warning string, err error) {
 }
 
 // ask makes the server read-only, which happens once no transaction writes: see
-// wait. It has a connection of its own, since that may take its time.
+// wait. It has a connection of its own, since that may take its time. No read_only binds the threads of
+// a replica: they are stopped first, the one that receives as well, since relay logs take room too.
 func (b *brake) ask(ctx context.Context) {
 	asking := make(chan error, 1)
 	b.asked, b.asking = time.Now(), asking
 	b.obeys.Store(false)
+	halt := b.haltSQL()
 	b.behind.Go(func() {
 		db, err := dbconn.Open(b.inst.Socket(), b.inst.Supervisor, "")
 		if err == nil {
+			if err := dbconn.ExecAll(ctx, db, halt...); err != nil {
+				b.log.Warn("cannot stop the replica, whose volume is nearly full", "error", err) // the watch tries again
+			}
 			if _, err = db.ExecContext(ctx, "SET GLOBAL read_only=1"); err == nil {
 				b.obeys.Store(true)
 				b.flush(ctx, db)
@@ -237,6 +245,24 @@ func (b *brake) kill(ctx context.Context, how string, find func(context.Context,
 		_, _ = b.db.ExecContext(ctx, fmt.Sprintf("%s %d", how, id))
 	}
 	return nil
+}
+
+// haltSQL are the statements that stop a replica; none for others.
+func (b *brake) haltSQL() []string {
+	if !b.halted {
+		return nil
+	}
+	stop := b.inst.Server.Dialect().StopReplicaSQL()
+	return []string{stop + " IO_THREAD", stop + " SQL_THREAD"} // the first takes no time
+}
+
+// lacksRoom reports whether the brake stops a replica, or is about to.
+func (s *Supervisor) lacksRoom() bool {
+	if s.halted || !brakes(s.volume) {
+		return s.halted
+	}
+	u, err := s.volume.Usage()
+	return err == nil && u.Free < brakeRoom(s.volume, u)
 }
 
 // releaseSQL is the statement that has the server be as it was. A member of a group may be another than then: it is what its

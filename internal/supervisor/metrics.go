@@ -54,6 +54,10 @@ func (s *Supervisor) writeMetrics(to io.Writer) error {
 	w.Counter("ramaria_marks_total", "Marks that were made in the instance.", float64(s.counters.marks.Load()))
 	w.Counter("ramaria_rewinds_total", "Rewinds to marks.", float64(s.counters.rewinds.Load()))
 	if r := replicaNow(&i.Record); r != nil {
+		w.Gauge("ramaria_replica_following", "1 if the replica follows its source; 0 if it has stopped, as where its volume is full, or cannot reach that.", truth(r.State == replicaFollows))
+		if r.LagSeconds != nil {
+			w.Gauge("ramaria_replica_lag_seconds", "By how much the replica is behind its source; absent where that is not known.", *r.LagSeconds)
+		}
 		w.Gauge("ramaria_replica_diverged", "1 if the replica may differ from its source.", truth(r.Diverged != nil))
 	}
 	return s.writeDurableMetrics(w)

@@ -10,6 +10,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // appliedWithin is how long a replica that is promoted may take to apply what it has received, and to stop. MySQL waits for a
@@ -44,8 +45,9 @@ func (s *Supervisor) Promote(ctx context.Context, r client.PromoteRequest) (out 
 		ctx, cancel := context.WithTimeout(ctx, promoteWithin)
 		defer cancel()
 		s.promoting.Store(false)
-		if err != nil {
-			return s.goOn(ctx)
+		full := s.needsRoom()
+		if err != nil || full != nil {
+			return errors.Join(full, s.goOn(ctx))
 		}
 		return s.promote(ctx, &out)
 	}))
@@ -62,7 +64,7 @@ func (s *Supervisor) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.left != nil || !state.Applying || s.ordered != nil {
+	if s.left != nil || s.lacksRoom() || !state.Applying || s.ordered != nil {
 		s.asks = false // the watch does it, when that is applied
 		return nil
 	}
@@ -77,7 +79,7 @@ func (s *Supervisor) beginPromotion(ctx context.Context, r client.PromoteRequest
 	if s.promoting.Load() {
 		return out, api.As(api.ErrBusy, fmt.Errorf("promote instance %s: it is being promoted already", s.inst.Name))
 	}
-	if err := s.agrees(ctx, r.AcceptDivergence); err != nil {
+	if err := errors.Join(s.needsRoom(), s.agrees(ctx, r.AcceptDivergence)); err != nil {
 		return out, fmt.Errorf("promote instance %s: %w", s.inst.Name, err)
 	}
 	d := s.inst.Server.Dialect()
@@ -93,6 +95,19 @@ func (s *Supervisor) beginPromotion(ctx context.Context, r client.PromoteRequest
 	}
 	s.promoting.Store(true)
 	return out, nil
+}
+
+// needsRoom refuses to promote a replica whose volume is nearly full: it has stopped before it has applied what it received,
+// and could not be written to.
+func (s *Supervisor) needsRoom() error {
+	if !s.lacksRoom() {
+		return nil
+	}
+	u, err := s.volume.Usage()
+	if err != nil {
+		return err
+	}
+	return api.As(api.ErrNoRoom, fmt.Errorf("volume %s is nearly full, %s are free, and it applies nothing\nhint: %s", s.volume.Kind(), volume.FormatBytes(u.Free), moreRoom(s.volume, u)))
 }
 
 // aim ends receiving, and finds what there is to apply: what the replica has by then is what it will have.
@@ -219,7 +234,7 @@ const drainWithin = 10 * time.Second
 
 // drain has a replica that is to stop apply what it has received, so that its next start is short.
 func (s *Supervisor) drain(ctx context.Context) {
-	if !s.isReplica() {
+	if !s.isReplica() || s.lacksRoom() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainWithin)

@@ -140,6 +140,8 @@ type replication struct {
 	appliers   string
 	// asks says that the server asks its source, or has been told to: what it had received before is applied.
 	asks bool
+	// halted says that the brake has stopped the replica, or stops it: nothing starts it before there is room.
+	halted bool
 	// newest is the newest file of the binary log in the last look.
 	newest logFile
 	// promoting says that a replica receives nothing any more, and will be one no more.

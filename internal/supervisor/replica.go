@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -29,6 +30,13 @@ const (
 
 // fullRelay is why a replica receives nothing that applies nothing.
 const fullRelay = "it has received as much as it keeps, and applies none of it"
+
+// fullVolume is why the brake has stopped a replica.
+const fullVolume = "its volume is nearly full; it goes on when there is room"
+
+// silentFor is how long a server may say nothing of how it follows, as one that is stuck in a write, before what it said last is
+// said no more.
+const silentFor = 5 * time.Second
 
 // otherLog is why a replica does not follow a source whose log began anew.
 const otherLog = "it was removed or made again, or its log was begun again (RESET MASTER): its log is another"
@@ -86,6 +94,10 @@ func (s *Supervisor) follow(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.lacksRoom() {
+		s.asks = false
+		return nil // the watch says it
+	}
 	if state.User != s.inst.Source.Login.User {
 		return s.beginFollowing(ctx)
 	}
@@ -98,7 +110,7 @@ func (s *Supervisor) follow(ctx context.Context) error {
 		if err := s.resumed(ctx); err != nil {
 			return err
 		}
-		if s.left != nil && (time.Now().After(end) || !s.runsFor(appliedPause)) {
+		if s.left != nil && (time.Now().After(end) || s.lacksRoom() || !s.runsFor(appliedPause)) {
 			return nil
 		}
 	}
@@ -203,17 +215,24 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	d := w.inst.Server.Dialect()
 	at, sync, gone := w.Supervisor.source()
 	var failed error
-	if !w.asks && !gone || w.left != nil {
+	halted := w.lacksRoom()
+	if !halted && (!w.asks && !gone || w.left != nil) {
 		failed = w.follow(ctx) // which has a limit of its own
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	state, err := d.ReplicaState(ctx, w.db)
 	if err != nil {
-		return err
+		return errors.Join(err, w.silent())
 	}
+	w.heard = time.Now()
 	did := true
 	switch {
+	case halted:
+		w.asks = false // what it has received comes first, then
+		if did = state.Applying || state.Receiving || state.Connecting; did {
+			err = w.replicate(ctx, d.StopReplicaSQL())
+		}
 	case !w.asks && !gone: // it has something to apply first
 		did = false
 	case gone && (state.Receiving || state.Connecting):
@@ -237,9 +256,13 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	}
 	w.note("cannot follow", err)
 	r := w.replicaOf(state)
+	w.stands(&r, state)
 	r.Sync = sync && !gone
 	if at.Port != state.Port && !state.Receiving && state.Errno == 0 { // moveOn goes on with it
 		r.State, r.Error = replicaConnects, ""
+	}
+	if halted {
+		r.State, r.Error, r.LagSeconds = replicaStopped, fullVolume, nil
 	}
 	if gone {
 		r.State, r.Error, r.LagSeconds, r.LagBytes = replicaStopped, w.whyGone(), nil, nil
@@ -251,15 +274,57 @@ func (w *watch) lookAtSource(ctx context.Context) error {
 	} else {
 		w.fullAt = at
 	}
-	if r.State == replicaStopped {
+	if r.State == replicaStopped && (gone || !halted) { // else the brake says it
 		w.source = fmt.Sprintf("it does not follow %s any more: %s; ramaria rm %s and ramaria replica add %[1]s %[3]s make it again", r.Of, flat(r.Error), w.inst.Name)
 	}
-	f := w.followingOf(r, state)
+	return w.say(w.followingOf(r, state))
+}
+
+// say writes down how the replica follows.
+func (w *watch) say(f instance.Following) error {
 	if reflect.DeepEqual(f, w.told) {
 		return nil
 	}
 	w.told = f
 	return w.inst.SaveFollowing(f)
+}
+
+// sayHalted says at once that the brake has stopped a replica.
+func (w *watch) sayHalted() error {
+	if !w.halted || w.told.Of == "" {
+		return nil
+	}
+	f := w.told
+	f.State, f.Error, f.LagSeconds, f.LagBytes = replicaStopped, fullVolume, nil, nil // the bytes with the next look
+	return w.say(f)
+}
+
+// silent takes back what was said of a replica whose server says nothing any more.
+func (w *watch) silent() error {
+	if w.heard.IsZero() {
+		w.heard = time.Now()
+	}
+	if time.Since(w.heard) < silentFor || w.told.Of == "" {
+		return nil
+	}
+	f := w.told
+	f.State, f.LagSeconds, f.LagBytes = replicaStopped, nil, nil
+	f.Error = "its server has not said since " + w.heard.Format(time.TimeOnly) + " how it follows"
+	return w.say(f)
+}
+
+// stands has a replica be behind for as long at least as it has been at one place with more to apply: the seconds of a server
+// count from what its applier is at, and are 0 for one that waits.
+func (w *watch) stands(r *client.Replica, state dbconn.ReplicaState) {
+	more := !state.Caught()
+	if r.LagBytes != nil {
+		more = *r.LagBytes > 0
+	}
+	if !more || r.LagSeconds == nil || r.Position != w.stood {
+		w.stood, w.stoodSince = r.Position, time.Now()
+		return
+	}
+	*r.LagSeconds = max(*r.LagSeconds, math.Floor(time.Since(w.stoodSince).Seconds()))
 }
 
 // moveOn has a replica ask its source at another port, once it has applied what it had received.

@@ -149,10 +149,13 @@ func (s *Supervisor) joinSync(ctx context.Context, name string) error {
 	})
 }
 
-// whyAway is what a replica says that does not acknowledge commits.
+// whyAway is what a replica that runs says of why it does not acknowledge commits.
 func (s *Supervisor) whyAway(name string) string {
 	r, err := s.store.Registry.Get(name)
 	if err != nil {
+		return ""
+	}
+	if state, err := r.State(); err != nil || state.Phase != instance.Running { // what it said last is no news
 		return ""
 	}
 	f := replicaNow(r)
@@ -227,13 +230,19 @@ func (w *watch) lookAtSync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stuck, err := w.unanswered(ctx)
+	if err != nil {
+		return err
+	}
 	why, before := w.whyAway(w.inst.WaitsFor), w.foreign
 	w.foreign = others
 	switch {
 	case min(others, before) > 0:
 		w.awaited = foreignAcks + "replica " + w.inst.WaitsFor + " has them\n" + noAcks
-	case n > 0 && why != "":
-		w.awaited = fmt.Sprintf("commits wait for replica %s%s\nhint: ramaria status %[1]s", w.inst.WaitsFor, why)
+	case why != "":
+		w.awaited = fmt.Sprintf("commits wait for replica %s%s\nhint: ramaria status %[1]s, or ramaria replica rm %[1]s, which lets them go on without it", w.inst.WaitsFor, why)
+	case n > 0 && stuck:
+		w.awaited = fmt.Sprintf("commits wait for replica %s, which is connected and acknowledges nothing\nhint: ramaria status %[1]s, or ramaria replica rm %[1]s, which lets them go on without it", w.inst.WaitsFor)
 	case n == 0:
 		w.awaited = fmt.Sprintf("commits wait for replica %s, which does not answer\nhint: ramaria up %[1]s, or ramaria replica rm %[1]s, which lets them go on without it", w.inst.WaitsFor)
 	}
@@ -246,6 +255,21 @@ func (w *watch) lookAtSync(ctx context.Context) error {
 	}
 	w.early = early
 	return err
+}
+
+// acksWithin is how long a commit may wait for its acknowledgement before that is said.
+const acksWithin = 3 * time.Second
+
+// unanswered reports whether commits have waited for so long without one acknowledgement.
+func (w *watch) unanswered(ctx context.Context) (bool, error) {
+	waiting, answered, err := dbconn.AwaitsAcks(ctx, w.db)
+	if err != nil {
+		return false, err
+	}
+	if waiting == 0 || answered != w.answered {
+		w.answered, w.answeredAt = answered, time.Now()
+	}
+	return waiting > 0 && time.Since(w.answeredAt) >= acksWithin, nil
 }
 
 // settleSynced keeps the server from committing, for as long as the supervisor's connection lives, once no commit waits

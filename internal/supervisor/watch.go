@@ -85,6 +85,9 @@ type watch struct {
 	// source is what there is to say of the source of a replica, "" for nothing, and told what was last written of it.
 	source string
 	told   instance.Following
+	// heard is when the server of a replica last said how it follows, and stood where it was since stoodSince.
+	heard, stoodSince time.Time
+	stood             string
 	// fullAt is where the applier of a replica was in the last look.
 	fullAt string
 	// following are the replicas that the log was last kept for, with the file from which on.
@@ -98,6 +101,9 @@ type watch struct {
 	awaited string
 	early   int64
 	foreign int
+	// answered is how many commits were acknowledged when that, at answeredAt, was last another number, or none waited.
+	answered   int64
+	answeredAt time.Time
 	// promises are about durable instances.
 	promises promises
 	// trouble is the last error of each thing looked at, said once.
@@ -154,6 +160,7 @@ func (w *watch) lookAtBrake(ctx context.Context, b *brake) {
 	w.read = b.read
 	if was != (w.brake != "") {
 		w.note("cannot watch the volume", w.lookAtRoom(time.Now()))
+		w.note("cannot say that the replica is stopped", w.sayHalted())
 	}
 	w.note("cannot make the server read-only", err)
 	w.tell()
