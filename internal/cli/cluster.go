@@ -198,6 +198,9 @@ func clusterWords(l engine.ClusterListing) string {
 	}
 	switch l.State {
 	case engine.ClusterDegraded:
+		if l.Doubt != "" {
+			return fmt.Sprintf("cluster %s is degraded: %s\nhint: %s has the others join again", l.Name, l.Doubt, up)
+		}
 		return fmt.Sprintf("cluster %s is degraded: it is written to, and needs %d members for that\nhint: %s has the others join again", l.Name, l.Quorum, up)
 	case engine.ClusterNoPrimary:
 		return fmt.Sprintf("cluster %s has no primary: writes wait until the others have chosen one, which takes them about 10 s\nhint: ramaria cluster status %[1]s shows which; %s has the others join again", l.Name, up)

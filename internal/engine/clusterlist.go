@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -37,6 +38,10 @@ type ClusterListing struct {
 	// Network is that of members with addresses of their own.
 	Network *network.Network `json:"network,omitempty"`
 	Members []MemberListing  `json:"members"`
+	// Doubt is why a degraded cluster may not be written to just now, or what its members do not agree on; "" for neither.
+	Doubt string `json:"-"`
+	// torn says that all are in it, each by what it says of itself, and not all see all.
+	torn bool
 	// parted says that those which are in it, by what each says of itself, are too few, and have not found out yet.
 	parted bool
 }
@@ -117,18 +122,28 @@ func (e *Engine) ClusterNames() ([]string, error) {
 }
 
 func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterListing, error) {
-	l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here, Network: c.Network}
-	var err error
-	if l.Members, err = e.listMembers(ctx, c); err != nil {
-		return l, err
+	for end := time.Now().Add(agreeWithin); ; {
+		l := ClusterListing{Name: c.Name, Flavour: c.Flavour, Durable: c.Spec.Durable, Quorum: c.Quorum(), Here: c.Here, Network: c.Network}
+		var err error
+		if l.Members, err = e.listMembers(ctx, c); err != nil {
+			return l, err
+		}
+		l.assess(c)
+		if !l.torn || ctx.Err() != nil || time.Now().After(end) {
+			return l, nil
+		}
+		time.Sleep(agreePause)
 	}
-	l.assess(c)
-	return l, nil
 }
+
+// agreeWithin is how long members may take to see one that has just joined before it is said that they do not, and agreePause
+// the pause between two looks. One that was frozen takes itself for whole for seconds after the others have gone on without it.
+const agreeWithin, agreePause = time.Second, 100 * time.Millisecond
 
 // assess finds the state of a cluster from what its members say.
 func (l *ClusterListing) assess(c *cluster.Cluster) {
-	online, running, within, seen, view := 0, 0, 0, 0, 0
+	online, running, within, answer, seen, view := 0, 0, 0, 0, 0, 0
+	least := c.Counted()
 	for i, m := range l.Members {
 		if c.Nodes[i].Joining {
 			l.Members[i].Joining = true
@@ -139,6 +154,7 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 		}
 		if m.Online {
 			online++
+			least = min(least, m.Sees)
 			seen, view = max(seen, m.Sees), max(view, m.Sees, len(m.listed))
 		}
 		if m.Phase == instance.Running {
@@ -146,6 +162,9 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 		}
 		if m.Phase == instance.Running && !m.cut || m.Phase == instance.Starting || m.Phase == PhaseUnreached {
 			within++ // or may be
+			if !m.Silent {
+				answer++
+			}
 		}
 	}
 	most := l.Quorum
@@ -162,15 +181,29 @@ func (l *ClusterListing) assess(c *cluster.Cluster) {
 		}
 	case online > 0 && !l.led(c):
 		l.State = ClusterNoPrimary
-	case online == c.Counted():
+	case online == c.Counted() && least == online:
 		l.State = ClusterWhole
 	case online > 0:
-		l.State = ClusterDegraded
+		l.State, l.torn = ClusterDegraded, online == c.Counted()
+		l.Doubt = l.doubt(c, seen > answer)
 	case running > 0:
 		l.State = ClusterNoQuorum
 	default:
 		l.State = ClusterStopped
 	}
+}
+
+// doubt is that of a degraded cluster; unnoticed says that its members count some that have died, or do not answer.
+func (l *ClusterListing) doubt(c *cluster.Cluster, unnoticed bool) string {
+	switch {
+	case l.torn:
+		return "each member says that it is in it, and not all see all others"
+	case c.Flavour == server.MariaDB && unnoticed:
+		return "its members have not noticed yet that one has died or does not answer, and writes wait until they have, some seconds"
+	case c.Flavour == server.MySQL && l.primary() < 0:
+		return "the member that is written to cannot be asked; if it has died or hangs, writes wait until the others have chosen another"
+	}
+	return ""
 }
 
 // led reports whether a member of a group is written to: by what it says of itself, or, where it cannot be asked, by what
@@ -253,14 +286,22 @@ func (e *Engine) listMember(ctx context.Context, n cluster.Node) (MemberListing,
 	return m, nil
 }
 
-// primary returns the index of the member that is to be stopped last: the one that is written to; -1 for none.
+// primary returns the index of the member that is to be stopped last: the one that is written to; -1 for none. One that was
+// frozen takes itself for it beside the one that the others have chosen since: what most say counts.
 func (l ClusterListing) primary() int {
-	for i, m := range l.Members {
-		if m.Role == dbconn.RolePrimary {
-			return i
+	best, most := -1, -1
+	for i, p := range l.Members {
+		say := 0
+		for _, m := range l.Members {
+			if m.Online && m.primary == p.Address {
+				say++
+			}
+		}
+		if p.Role == dbconn.RolePrimary && say > most {
+			best, most = i, say
 		}
 	}
-	return -1
+	return best
 }
 
 // donor is a whole member, another than the one called name.

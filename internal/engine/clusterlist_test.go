@@ -33,6 +33,7 @@ func TestAssess(t *testing.T) {
 		parted  bool
 	}{
 		{"all are in it", []MemberListing{in(3), in(3), in(3)}, "", ClusterWhole, false},
+		{"one was frozen, and the others have gone on without it", []MemberListing{in(2), in(3), in(2)}, "", ClusterDegraded, false},
 		{"two are", []MemberListing{in(2), ended, in(2)}, "", ClusterDegraded, false},
 		{"one has not found out that two have ended", []MemberListing{in(3), ended, ended}, "", ClusterNoQuorum, true},
 		{"one reaches another that has left", []MemberListing{in(2), left, ended}, "", ClusterNoQuorum, true},
@@ -65,5 +66,48 @@ func TestAssess(t *testing.T) {
 				t.Errorf("%s: member %d has a quorum", tc.name, i+1)
 			}
 		}
+	}
+}
+
+// TestAssessDoubt: a cluster is not said to be written to while it is not known to be.
+func TestAssessDoubt(t *testing.T) {
+	t.Parallel()
+	in := func(sees int, role string) MemberListing {
+		return MemberListing{Phase: instance.Running, Online: true, Sees: sees, Role: role, primary: "a"}
+	}
+	any3, any2 := in(3, dbconn.RoleAny), in(2, dbconn.RoleAny)
+	second := in(3, dbconn.RoleSecondary)
+	ended, silent := MemberListing{Phase: instance.Crashed}, MemberListing{Phase: instance.Running, Silent: true, Address: "a"}
+	for _, tc := range []struct {
+		name    string
+		flavour server.Flavour
+		members []MemberListing
+		doubt   bool
+	}{
+		{"one of Galera has died, and is counted", server.MariaDB, []MemberListing{ended, any3, any3}, true},
+		{"the same, and it was noticed", server.MariaDB, []MemberListing{ended, any2, any2}, false},
+		{"one of Galera hangs, and is counted", server.MariaDB, []MemberListing{silent, any3, any3}, true},
+		{"the same, and it was noticed", server.MariaDB, []MemberListing{silent, any2, any2}, false},
+		{"the others of Galera have gone on without one", server.MariaDB, []MemberListing{any2, any3, any2}, true},
+		{"the primary of a group hangs", server.MySQL, []MemberListing{silent, second, second}, true},
+		{"another of a group has died", server.MySQL, []MemberListing{in(3, dbconn.RolePrimary), ended, second}, false},
+	} {
+		c := &cluster.Cluster{Name: "c", Flavour: tc.flavour, Made: true, Nodes: make([]cluster.Node, len(tc.members))}
+		l := ClusterListing{Quorum: c.Quorum(), Members: tc.members}
+		if l.assess(c); l.State != ClusterDegraded || (l.Doubt != "") != tc.doubt {
+			t.Errorf("%s: %s, doubt %q, want one: %t", tc.name, l.State, l.Doubt, tc.doubt)
+		}
+	}
+}
+
+// TestPrimaryOfMost: one that was frozen is not taken for the primary beside the one that the others have chosen since.
+func TestPrimaryOfMost(t *testing.T) {
+	t.Parallel()
+	is := func(address, role, primary string) MemberListing {
+		return MemberListing{Phase: instance.Running, Online: true, Address: address, Role: role, primary: primary}
+	}
+	l := ClusterListing{Members: []MemberListing{is("a", dbconn.RolePrimary, "a"), is("b", dbconn.RolePrimary, "b"), is("c", dbconn.RoleSecondary, "b")}}
+	if p := l.primary(); p != 1 {
+		t.Errorf("member %d is the primary, want 1, which most say", p)
 	}
 }
