@@ -315,6 +315,16 @@ func (l ClusterListing) donor(name string) string {
 	return best
 }
 
+// online counts the whole members but for the one called name.
+func (l ClusterListing) online(name string) (n int) {
+	for _, m := range l.Members {
+		if m.Online && m.Name != name {
+			n++
+		}
+	}
+	return n
+}
+
 // URLs are the DSNs of the whole members, that of the one that is written to first.
 func (l ClusterListing) URLs() []string {
 	var urls []string

@@ -205,7 +205,11 @@ func (e *Engine) ReplaceMember(ctx context.Context, name, member string) error {
 	if donor == "" {
 		return RequestError{fmt.Errorf("replace member %s of cluster %s: no other is whole that it could be a copy of\nhint: ramaria cluster up %[2]s", member, name)}
 	}
-	if m := l.Members[number-1]; m.Phase.Alive() {
+	m := l.Members[number-1]
+	if rest := l.online(member); m.Online && rest < l.Quorum {
+		return RequestError{fmt.Errorf("replace member %s of cluster %s: it is whole, and of the others %d of %d are: without it the cluster might have no quorum, which takes %d\nhint: ramaria cluster up %[2]s, or ramaria cluster replace of a member that does not come back, and then this one", member, name, rest, len(l.Members)-1, l.Quorum)}
+	}
+	if m.Phase.Alive() {
 		if err := e.down(ctx, DownRequest{Name: member}); err != nil {
 			return err
 		}
