@@ -77,6 +77,24 @@ func TestDurableUnseen(t *testing.T) {
 	d.ramaria("rm", durableName, "--with-archive")
 }
 
+// TestDurableLookView: the application puts a view in the place of a table that the supervisor looks at each second. What the
+// view calls does not get the supervisor's rights, the instance says that it cannot look, and sees again when the table is back.
+func TestDurableLookView(t *testing.T) {
+	t.Parallel()
+	d := newDurable(t, "shm")
+	d.begin(t)
+	send(d.db, "CREATE TABLE called (who VARCHAR(99))", "CREATE FUNCTION lure() RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER "+
+		"BEGIN INSERT INTO called VALUES (CURRENT_USER()); RETURN 1; END",
+		"RENAME TABLE mysql.servers TO mysql.kept", "CREATE SQL SECURITY INVOKER VIEW mysql.servers AS SELECT * FROM mysql.kept WHERE lure() = 1").comes(t, "a view")
+	d.blindFor(t, "a view in the place of a table of the server's own")
+	if called, err := column(t.Context(), d.root, "SELECT who FROM called"); err != nil || len(called) > 0 {
+		t.Errorf("its function was called by %q: %v", called, err)
+	}
+	send(d.db, "DROP VIEW mysql.servers", "RENAME TABLE mysql.kept TO mysql.servers").comes(t, "the table again")
+	d.seesAfterRestart(t)
+	d.ramaria("rm", durableName, "--with-archive")
+}
+
 // TestDurableManifestUnwritten: where the archive does not take its manifest, the instance says so.
 func TestDurableManifestUnwritten(t *testing.T) {
 	t.Parallel()

@@ -191,5 +191,5 @@ func (l *Live) content(ctx context.Context, db *sql.DB) error {
 	if err := dbconn.Query(ctx, db, "XA RECOVER", func([]string) error { l.Prepared++; return nil }); err != nil {
 		return err
 	}
-	return dbconn.Query(ctx, db, "SELECT User FROM mysql.user", func(c []string) error { l.Users[c[0]] = true; return nil })
+	return dbconn.Query(ctx, db, "SELECT User FROM ("+server.FamilyOf(l.Flavour).Users()+") u", func(c []string) error { l.Users[c[0]] = true; return nil })
 }

@@ -50,7 +50,7 @@ func besideLog(ctx context.Context, db Querier, mysql bool, rights []string) ([]
 		return nil, err
 	}
 	// With a password, and in MariaDB with a column more from one version to the next.
-	err = Query(ctx, db, "SELECT * FROM mysql.servers", func(cols []string) error {
+	err = Query(ctx, db, "SELECT * FROM mysql.servers USE INDEX ()", func(cols []string) error {
 		add("server "+cols[0], fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(cols, "\x00")))))
 		return nil
 	})
@@ -81,9 +81,9 @@ const beside = " is "
 // besideMariaDB and besideMySQL ask for names and how they are. An event that runs once and is preserved is disabled then,
 // which is in no log: recovered without that, it would run again.
 const (
-	besideMariaDB = "SELECT CONCAT('plugin ', name), dl FROM mysql.plugin" +
-		" UNION ALL SELECT CONCAT('event ', db, '.', name), CONCAT('done at ', last_executed) FROM mysql.event WHERE execute_at IS NOT NULL AND status = 'DISABLED' AND last_executed IS NOT NULL"
-	besideMySQL = "SELECT CONCAT('plugin ', name), dl FROM mysql.plugin UNION ALL SELECT CONCAT('component ', component_urn), '' FROM mysql.component" +
+	besideMariaDB = "SELECT CONCAT('plugin ', name), dl FROM mysql.plugin USE INDEX ()" +
+		" UNION ALL SELECT CONCAT('event ', db, '.', name), CONCAT('done at ', last_executed) FROM mysql.event USE INDEX () WHERE execute_at IS NOT NULL AND status = 'DISABLED' AND last_executed IS NOT NULL"
+	besideMySQL = "SELECT CONCAT('plugin ', name), dl FROM mysql.plugin USE INDEX () UNION ALL SELECT CONCAT('component ', component_urn), '' FROM mysql.component USE INDEX ()" +
 		" UNION ALL SELECT CONCAT('event ', event_schema, '.', event_name), CONCAT('done at ', last_executed) FROM information_schema.events" +
 		" WHERE event_type = 'ONE TIME' AND status = 'DISABLED' AND last_executed IS NOT NULL" +
 		// The other two cannot be changed, and are what the machine has of processors.

@@ -61,6 +61,9 @@ var _, _ Querier = (*sql.DB)(nil), (*sql.Conn)(nil)
 // Query runs a statement that returns rows and calls row with each, as text.
 func Query(ctx context.Context, db Querier, query string, row func(cols []string) error) error {
 	rows, err := db.QueryContext(ctx, query)
+	if IsView(err) {
+		err = fmt.Errorf("there is a view in the place of a table of the server's own: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("query %q: %w", query, err)
 	}

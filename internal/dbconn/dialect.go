@@ -1,5 +1,9 @@
 package dbconn
 
+// Every statement of ours that reads or changes a table of the schema mysql has USE INDEX () behind its name. An application
+// may put a view there that calls its functions with the rights of who asks. Servers refuse the hint for a view (error 1176)
+// as they open it, so that there is no moment between a check and the statement.
+
 // Dialect is what the statements of this package depend on: the flavour of the server that they are
 // sent to, and its version. Package server fills it in.
 type Dialect struct {
@@ -16,6 +20,8 @@ type Dialect struct {
 	Logins string
 	// LockAccounts is the beginning of the statement that locks accounts in their table, up to WHERE.
 	LockAccounts string
+	// Users asks for all accounts and roles: User, Host, plugin, is_role (Y, N).
+	Users string
 	// Own counts the accounts of a user in that table; the name comes as a literal for %s.
 	Own string
 	// Withheld are the privileges that the application does not get, and ObeyReadOnly that

@@ -22,6 +22,7 @@ const (
 	errNoIndex        = 1091
 	errNoSuchThread   = 1094
 	errNoTable        = 1146
+	errNoKey          = 1176
 	errLockTimeout    = 1205
 	errDeadlock       = 1213
 	errUnknownVar     = 1193
@@ -47,6 +48,11 @@ const (
 
 // IsUnknownVariable reports whether a statement names a variable that the server does not have.
 func IsUnknownVariable(err error) bool { return numbered(err, errUnknownVar) }
+
+// IsView reports whether a view stands in the place of a table of the server's own; see Dialect.
+func IsView(err error) bool {
+	return numbered(err, errNoKey) && strings.Contains(err.Error(), "(null)")
+}
 
 // NoSuchThread reports whether a connection that was to be ended is gone already.
 func NoSuchThread(err error) bool { return numbered(err, errNoSuchThread) }

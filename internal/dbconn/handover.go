@@ -24,8 +24,8 @@ func (d Dialect) TargetAccountSQL(l Login, host string, encrypted bool) []string
 }
 
 // TargetAccounts are the accounts of targets, of any hand-over: a copy of an instance has those of its parent.
-func TargetAccounts(ctx context.Context, db *sql.DB) (list [][2]string, err error) {
-	query := fmt.Sprintf("SELECT User, Host FROM mysql.user WHERE LEFT(User, %d) = %s", len(HandOverUserPrefix), Quote(HandOverUserPrefix))
+func (d Dialect) TargetAccounts(ctx context.Context, db *sql.DB) (list [][2]string, err error) {
+	query := fmt.Sprintf("SELECT User, Host FROM (%s) u WHERE LEFT(User, %d) = %s", d.Users, len(HandOverUserPrefix), Quote(HandOverUserPrefix))
 	err = Query(ctx, db, query, func(c []string) error {
 		list = append(list, [2]string{c[0], c[1]})
 		return nil

@@ -23,16 +23,16 @@ const (
 	//
 	// In MariaDB "invalid" is the password of nobody, but an account may have other ways in beside it: the operating
 	// system's user of its name, over the socket. Where that is root, it is trusted with everything anyway.
-	rolesMariaDB = `SELECT 'shut', CONCAT(User, '@', Host), '' FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1 OR JSON_VALUE(Priv, '$.is_role') = 1
+	rolesMariaDB = `SELECT 'shut', CONCAT(User, '@', Host), '' FROM mysql.global_priv USE INDEX () WHERE JSON_VALUE(Priv, '$.account_locked') = 1 OR JSON_VALUE(Priv, '$.is_role') = 1
 		OR JSON_VALUE(Priv, '$.plugin') = 'mysql_native_password' AND JSON_VALUE(Priv, '$.authentication_string') = 'invalid' AND (COALESCE(JSON_COMPACT(JSON_QUERY(Priv, '$.auth_or')), '[{}]') = '[{}]'
 			OR User = 'root' AND Host = 'localhost' AND JSON_COMPACT(JSON_QUERY(Priv, '$.auth_or')) = '[{},{"plugin":"unix_socket"}]')
-		UNION ALL SELECT 'role', CONCAT(User, '@', Host), CONCAT(Role, '@') FROM mysql.roles_mapping`
-	rolesMySQL = `SELECT 'shut', CONCAT(User, '@', Host), '' FROM mysql.user WHERE account_locked = 'Y'
-		UNION ALL SELECT 'role', CONCAT(TO_USER, '@', TO_HOST), CONCAT(FROM_USER, '@', FROM_HOST) FROM mysql.role_edges
+		UNION ALL SELECT 'role', CONCAT(User, '@', Host), CONCAT(Role, '@') FROM mysql.roles_mapping USE INDEX ()`
+	rolesMySQL = `SELECT 'shut', CONCAT(User, '@', Host), '' FROM mysql.user USE INDEX () WHERE account_locked = 'Y'
+		UNION ALL SELECT 'role', CONCAT(TO_USER, '@', TO_HOST), CONCAT(FROM_USER, '@', FROM_HOST) FROM mysql.role_edges USE INDEX ()
 		UNION ALL SELECT 'everybody', @@GLOBAL.mandatory_roles, ''`
 	// roleRights asks for rights of MariaDB's roles, which no view shows, by their bits, and of PUBLIC, which is one that
 	// everybody has.
-	roleRights = "SELECT CONCAT(User, '@'), 'a role' FROM mysql.global_priv WHERE (JSON_VALUE(Priv, '$.is_role') = 1 OR User = 'PUBLIC') AND CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) & %d > 0"
+	roleRights = "SELECT CONCAT(User, '@'), 'a role' FROM mysql.global_priv USE INDEX () WHERE (JSON_VALUE(Priv, '$.is_role') = 1 OR User = 'PUBLIC') AND CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) & %d > 0"
 
 	// public and mandatory stand for all accounts: MariaDB's PUBLIC, MySQL's mandatory_roles.
 	public, mandatory = "PUBLIC", "mandatory_roles"

@@ -124,12 +124,12 @@ func (d Dialect) LockNew(ctx context.Context, db *sql.DB, before Passwordless) (
 }
 
 // Has reports whether a server has an account of a user, by its table.
-func (d Dialect) Has(ctx context.Context, db *sql.DB, user string) (bool, error) {
-	n := 0
-	if err := db.QueryRowContext(ctx, fmt.Sprintf(d.Own, Quote(user))).Scan(&n); err != nil {
+func (d Dialect) Has(ctx context.Context, db Querier, user string) (bool, error) {
+	n := "0"
+	if err := Query(ctx, db, fmt.Sprintf(d.Own, Quote(user)), func(c []string) error { n = c[0]; return nil }); err != nil {
 		return false, fmt.Errorf("look for the account %s: %w", user, err)
 	}
-	return n > 0, nil
+	return n != "0", nil
 }
 
 // rows are the conditions by which the accounts are found in a table.

@@ -145,14 +145,10 @@ var ownAccounts = []string{"", "root", "mysql", "mariadb.sys", "mysql.sys", "mys
 func (d Dialect) AccountStatements(ctx context.Context, db *sql.DB, left ...string) (create, grant []string, err error) {
 	type account struct{ user, host, role string }
 	var list []account
-	mariadb := d.AppliedGTIDs != ""
-	query := "SELECT User, Host, 'N' FROM mysql.user"
-	if mariadb {
-		query = "SELECT User, Host, is_role FROM mysql.user"
-	} else if _, err := db.ExecContext(ctx, "SET SESSION print_identified_with_as_hex = ON"); err != nil && !IsUnknownVariable(err) {
+	if _, err := db.ExecContext(ctx, "SET SESSION print_identified_with_as_hex = ON"); err != nil && !IsUnknownVariable(err) { // MySQL's
 		return nil, nil, err
 	}
-	if err := Query(ctx, db, query, func(c []string) error {
+	if err := Query(ctx, db, "SELECT User, Host, is_role FROM ("+d.Users+") u", func(c []string) error {
 		ours := strings.HasPrefix(c[0], ReplicaUserPrefix) || strings.HasPrefix(c[0], RemoteUserPrefix) || strings.HasPrefix(c[0], HandOverUserPrefix)
 		if !ours && !slices.Contains(ownAccounts, c[0]) && !slices.Contains(left, c[0]) {
 			list = append(list, account{c[0], c[1], c[2]})

@@ -157,8 +157,8 @@ const (
 )
 
 // ReplicaAccounts are the names of their accounts.
-func ReplicaAccounts(ctx context.Context, db *sql.DB) (users []string, err error) {
-	query := fmt.Sprintf("SELECT User FROM mysql.user WHERE LEFT(User, %d) = %s", len(ReplicaUserPrefix), Quote(ReplicaUserPrefix))
+func (d Dialect) ReplicaAccounts(ctx context.Context, db *sql.DB) (users []string, err error) {
+	query := fmt.Sprintf("SELECT User FROM (%s) u WHERE LEFT(User, %d) = %s", d.Users, len(ReplicaUserPrefix), Quote(ReplicaUserPrefix))
 	err = Query(ctx, db, query, func(c []string) error {
 		users = append(users, c[0])
 		return nil
@@ -268,7 +268,7 @@ func (d Dialect) replicaState(ctx context.Context, db *sql.DB, channel string) (
 	}
 	if d.keepsPassword() { // the status has that which it was started with
 		var user sql.NullString
-		const query = "SELECT User_name FROM mysql.slave_master_info WHERE Channel_name = ''"
+		const query = "SELECT User_name FROM mysql.slave_master_info USE INDEX () WHERE Channel_name = ''"
 		if err := db.QueryRowContext(ctx, query).Scan(&user); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return s, fmt.Errorf("read the user of the source: %w", err)
 		}

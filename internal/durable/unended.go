@@ -172,7 +172,7 @@ var grantTables = map[string]string{
 func grantors(ctx context.Context, db *sql.DB) (map[[2]string]string, error) {
 	all := map[[2]string]string{}
 	for table, about := range grantTables {
-		err := dbconn.Query(ctx, db, "SELECT "+about+", Grantor FROM mysql."+table, func(row []string) error { // #nosec G202 -- constants
+		err := dbconn.Query(ctx, db, "SELECT "+about+", Grantor FROM mysql."+table+" USE INDEX ()", func(row []string) error { // #nosec G202 -- constants
 			all[[2]string{table, row[0]}] = row[1]
 			return nil
 		})
@@ -199,7 +199,7 @@ func putBackGrantors(ctx context.Context, db *sql.DB, conn *sql.Conn, invoker st
 		} else if !was {
 			continue
 		}
-		statement := "UPDATE mysql." + of[0] + " SET Grantor = ?, Timestamp = Timestamp WHERE BINARY " + grantTables[of[0]] + " = BINARY ?" // #nosec G202 -- constants
+		statement := "UPDATE mysql." + of[0] + " USE INDEX () SET Grantor = ?, Timestamp = Timestamp WHERE BINARY " + grantTables[of[0]] + " = BINARY ?" // #nosec G202 -- constants
 		if _, err := conn.ExecContext(ctx, statement, who, of[1]); err != nil {
 			return err
 		}

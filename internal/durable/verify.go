@@ -93,12 +93,11 @@ func (s *Snapshot) compare(ctx context.Context, other *Snapshot) (tables int, di
 		return 0, nil, err
 	}
 	defer theirs.close()
-	flavour := s.Instance.Server.Flavour
-	a, err := describe(ctx, ours.db, flavour)
+	a, err := describe(ctx, ours.db, s.Instance.Server)
 	if err != nil {
 		return 0, nil, err
 	}
-	b, err := describe(ctx, theirs.db, flavour)
+	b, err := describe(ctx, theirs.db, s.Instance.Server)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -135,16 +134,19 @@ var described = map[string]string{
 	"trigger ": "SELECT CONCAT(trigger_schema, '.', trigger_name), CONCAT(event_object_table, action_timing, event_manipulation, action_statement, definer) FROM information_schema.triggers WHERE trigger_schema <> 'sys'",
 	"routine ": "SELECT CONCAT(routine_schema, '.', routine_name), CONCAT(routine_type, COALESCE(routine_definition, ''), definer, sql_mode) FROM information_schema.routines WHERE routine_schema <> 'sys'",
 	"event ":   "SELECT CONCAT(event_schema, '.', event_name), CONCAT(event_definition, definer, status) FROM information_schema.events",
-	"account ": "SELECT CONCAT(user, '@', host), '' FROM mysql.user",
 }
 
 // describe is everything that an application makes, by name.
-func describe(ctx context.Context, db *sql.DB, flavour server.Flavour) (map[string]string, error) {
+func describe(ctx context.Context, db *sql.DB, srv *server.Server) (map[string]string, error) {
 	out := map[string]string{}
 	for kind, query := range described {
 		if err := eachRow(ctx, db, query, func(name, text string) { out[kind+name] = text }); err != nil {
 			return nil, err
 		}
+	}
+	accounts := "SELECT CONCAT(User, '@', Host), '' FROM (" + srv.Dialect().Users + ") u"
+	if err := eachRow(ctx, db, accounts, func(name, text string) { out["account "+name] = text }); err != nil {
+		return nil, err
 	}
 	var tables []string
 	const query = `SELECT table_schema, table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SEQUENCE')
@@ -154,7 +156,7 @@ func describe(ctx context.Context, db *sql.DB, flavour server.Flavour) (map[stri
 	}); err != nil {
 		return nil, err
 	}
-	byRows, err := byRows(ctx, db, flavour)
+	byRows, err := byRows(ctx, db, srv.Flavour)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func TestDescribeByRows(t *testing.T) {
 		const name = "table `a``b`.`t``t`"
 		describes := func() string {
 			t.Helper()
-			all, err := describe(t.Context(), db, found.Flavour)
+			all, err := describe(t.Context(), db, found)
 			if err != nil || all[name] == "" {
 				t.Fatalf("%v, %v", all, err)
 			}

@@ -22,10 +22,10 @@ const (
 		" ON c.TABLE_SCHEMA = t.TABLE_SCHEMA AND c.TABLE_NAME = t.TABLE_NAME AND c.CONSTRAINT_TYPE = 'PRIMARY KEY'" +
 		" WHERE t.TABLE_TYPE = 'BASE TABLE' AND c.CONSTRAINT_NAME IS NULL AND t.TABLE_SCHEMA" + notOwn + " ORDER BY 1"
 	runningEvents = "SELECT CONCAT(EVENT_SCHEMA, '.', EVENT_NAME) FROM information_schema.EVENTS WHERE STATUS = 'ENABLED' ORDER BY 1"
-	// Those of the servers' own accounts, and of Ramaria's, do not come along.
-	logins = "SELECT DISTINCT plugin FROM mysql.user WHERE plugin NOT IN ('', 'mysql_native_password', 'caching_sha2_password', 'sha256_password', 'mysql_no_login') AND User NOT IN ('root', 'mysql', 'mariadb.sys')"
-	// definersGone are definers without an account.
-	definersGone = "SELECT DISTINCT d.DEFINER FROM (" + definers + ") d LEFT JOIN mysql.user u ON d.DEFINER = CONCAT(u.User, '@', u.Host) WHERE u.User IS NULL"
+	// Of accounts and roles, for %s. Those of the servers' own accounts, and of Ramaria's, do not come along.
+	logins = "SELECT DISTINCT plugin FROM (%s) u WHERE plugin NOT IN ('', 'mysql_native_password', 'caching_sha2_password', 'sha256_password', 'mysql_no_login') AND User NOT IN ('root', 'mysql', 'mariadb.sys')"
+	// definersGone are definers without an account or role, which come for %s.
+	definersGone = "SELECT DISTINCT d.DEFINER FROM (" + definers + ") d LEFT JOIN (%s) u ON d.DEFINER = CONCAT(u.User, '@', u.Host) WHERE u.User IS NULL"
 	dataSize     = "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA" + notOwn
 )
 
@@ -73,8 +73,8 @@ func (h *handingOver) check(ctx context.Context) error {
 		}
 		return list
 	}
-	p := &h.plan
-	engines, keyless, gone, plugins := ask(otherEngines), ask(noKeys), ask(definersGone), ask(logins)
+	p, users := &h.plan, h.i.Server.Dialect().Users
+	engines, keyless, gone, plugins := ask(otherEngines), ask(noKeys), ask(fmt.Sprintf(definersGone, users)), ask(fmt.Sprintf(logins, users))
 	p.Events = ask(runningEvents)
 	if failed != nil {
 		return failed

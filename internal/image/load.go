@@ -213,7 +213,7 @@ func (b *build) partReplica(ctx context.Context, db *sql.DB) error {
 	if err := d.UnfollowOurs(ctx, db); err != nil {
 		return err
 	}
-	users, err := dbconn.ReplicaAccounts(ctx, db)
+	users, err := d.ReplicaAccounts(ctx, db)
 	for _, user := range users {
 		if _, err := db.ExecContext(ctx, d.EndReplicaAccountSQL(user, server.Loopback)); err != nil {
 			return fmt.Errorf("remove the account of a replica: %w", err)

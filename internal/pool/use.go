@@ -270,10 +270,9 @@ func (p *Pool) ours(l *lease) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var n int
-	err = s.Conn.QueryRowContext(p.life, "SELECT COUNT(*) FROM mysql.user WHERE user = ?", l.Login.User).Scan(&n)
+	there, err := p.config.Server.Dialect().Has(p.life, s.Conn, l.Login.User)
 	done(err)
-	return n > 0, err
+	return there, err
 }
 
 // Databases lists the leases by name.

@@ -51,8 +51,8 @@ func (s *session) noteCurrentUser(q *binlog.Query) {
 // mayGrant asks for the accounts that may give a role to others, by themselves or by a role that they have, and whether
 // they have it themselves.
 const mayGrant = `WITH RECURSIVE have (Host, User, Role, itself) AS (
-	SELECT Host, User, Role, 1 FROM mysql.roles_mapping WHERE Host <> '' AND (Role <> ? OR Admin_option = 'Y')
-	UNION SELECT h.Host, h.User, m.Role, 0 FROM have h JOIN mysql.roles_mapping m ON m.Host = '' AND m.User = h.Role WHERE m.Role <> ? OR m.Admin_option = 'Y')
+	SELECT Host, User, Role, 1 FROM mysql.roles_mapping USE INDEX () WHERE Host <> '' AND (Role <> ? OR Admin_option = 'Y')
+	UNION SELECT h.Host, h.User, m.Role, 0 FROM have h JOIN mysql.roles_mapping m USE INDEX () ON m.Host = '' AND m.User = h.Role WHERE m.Role <> ? OR m.Admin_option = 'Y')
 SELECT Host, User, MAX(itself) FROM have WHERE Role = ? GROUP BY Host, User`
 
 // grantee is an account, and whether it has the role itself, with the right to give it to others.
@@ -96,9 +96,9 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 		}
 		_, err = s.db.ExecContext(ctx, giveRole, append(to, admin)...)
 	case found[2] != "":
-		_, err = s.db.ExecContext(ctx, "UPDATE mysql.roles_mapping SET Admin_option = 'N'"+one, to...)
+		_, err = s.db.ExecContext(ctx, "UPDATE mysql.roles_mapping USE INDEX () SET Admin_option = 'N'"+one, to...)
 	default:
-		_, err = s.db.ExecContext(ctx, "DELETE FROM mysql.roles_mapping"+one, to...)
+		_, err = s.db.ExecContext(ctx, "DELETE mysql.roles_mapping FROM mysql.roles_mapping USE INDEX ()"+one, to...)
 	}
 	if err == nil {
 		err = s.exec(ctx, "FLUSH LOCAL PRIVILEGES")
@@ -109,7 +109,8 @@ func (s *session) byCurrentUser(ctx context.Context, state dbconn.ApplierState) 
 	return true, s.goOnBehind(ctx)
 }
 
-// giveRole gives an account a role as GRANT does.
+// giveRole gives an account a role as GRANT does. INSERT takes no hint that refuses a view: the look at who may give it has
+// refused one, and nobody else is in the server.
 const giveRole = "INSERT INTO mysql.roles_mapping (Host, User, Role, Admin_option) VALUES (?, ?, ?, ?)" +
 	" ON DUPLICATE KEY UPDATE Admin_option = IF(Admin_option = 'Y', 'Y', VALUES(Admin_option))"
 
@@ -142,7 +143,7 @@ func (s *session) ofNobody(ctx context.Context) error {
 	}
 	const nobody = " WHERE Host = '' AND User = ''"
 	given := map[string]string{}
-	err := dbconn.Query(ctx, s.db, "SELECT Role, Admin_option FROM mysql.roles_mapping"+nobody, func(cols []string) error {
+	err := dbconn.Query(ctx, s.db, "SELECT Role, Admin_option FROM mysql.roles_mapping USE INDEX ()"+nobody, func(cols []string) error {
 		given[cols[0]] = cols[1]
 		return nil
 	})
@@ -158,7 +159,7 @@ func (s *session) ofNobody(ctx context.Context) error {
 			return fmt.Errorf("give a role as its log says: %w", err)
 		}
 	}
-	return dbconn.ExecAll(ctx, s.db, "DELETE FROM mysql.roles_mapping"+nobody, "DELETE FROM mysql.global_priv"+nobody, "FLUSH LOCAL PRIVILEGES")
+	return dbconn.ExecAll(ctx, s.db, "DELETE mysql.roles_mapping FROM mysql.roles_mapping USE INDEX ()"+nobody, "DELETE mysql.global_priv FROM mysql.global_priv USE INDEX ()"+nobody, "FLUSH LOCAL PRIVILEGES")
 }
 
 // unquoted is a name as it is without its quotes.

@@ -278,7 +278,7 @@ func (s *session) failed(ctx context.Context, state dbconn.ApplierState) error {
 func (s *session) askWorker(ctx context.Context, state *dbconn.ApplierState) error {
 	var file string
 	var pos int64
-	err := s.db.QueryRowContext(ctx, "SELECT relay_log_name, relay_log_pos FROM mysql.slave_worker_info WHERE channel_name = ?", s.Server.Dialect().Applier.Channel).Scan(&file, &pos)
+	err := s.db.QueryRowContext(ctx, "SELECT relay_log_name, relay_log_pos FROM mysql.slave_worker_info USE INDEX () WHERE channel_name = ?", s.Server.Dialect().Applier.Channel).Scan(&file, &pos)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

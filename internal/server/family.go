@@ -154,6 +154,9 @@ func (s *Server) Dialect() dbconn.Dialect {
 	return d
 }
 
+// Users is the question of that name in its dialect, which depends on no version.
+func (f *Family) Users() string { return f.dialect.Users }
+
 // Blinding are the privileges by which a session keeps what it commits out of the binary log, or gets to do so as another
 // account. Those of other versions are among them: a log may come from one. They are for durable instances; of who defines
 // what a clone has, the fewer count that Dialect withholds from every application.

@@ -30,15 +30,16 @@ var mariadbFamily = Family{
 		// The one of 10.6 to 11.8; its REPLICA is a synonym since 10.5.
 		Applier: dbconn.ApplierWords{Source: "MASTER", Option: "MASTER", Replica: "SLAVE", Column: "Slave", NoGTID: "MASTER_USE_GTID=no"},
 		// Its only way in is that of the operating system's root.
-		RootShut:  "SELECT COUNT(*) FROM mysql.global_priv WHERE User = 'root' AND Host = 'localhost' AND JSON_VALUE(Priv, '$.authentication_string') = 'invalid'",
+		RootShut:  "SELECT COUNT(*) FROM mysql.global_priv USE INDEX () WHERE User = 'root' AND Host = 'localhost' AND JSON_VALUE(Priv, '$.authentication_string') = 'invalid'",
 		OpenRoot:  "ALTER USER root@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD(%s)",
 		GTIDState: "gtid_binlog_state", AppliedGTIDs: "gtid_slave_pos",
 		CreateUsers:  func(_, identified string) []string { return []string{"CREATE OR REPLACE USER " + identified} },
 		PutBackUsers: mariadbPutBack,
-		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv WHERE User = %s ORDER BY Host",
-		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv",
-		LockAccounts: "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.account_locked', true)",
-		Own:          "SELECT COUNT(*) FROM mysql.global_priv WHERE User = %s",
+		Logins:       "SELECT Host, JSON_VALUE(Priv, '$.plugin'), JSON_VALUE(Priv, '$.authentication_string'), JSON_QUERY(Priv, '$.auth_or') FROM mysql.global_priv USE INDEX () WHERE User = %s ORDER BY Host",
+		Accounts:     "SELECT User, Host, Priv FROM mysql.global_priv USE INDEX ()",
+		LockAccounts: "UPDATE mysql.global_priv USE INDEX () SET Priv = JSON_SET(Priv, '$.account_locked', true)",
+		Users:        "SELECT User, Host, JSON_VALUE(Priv, '$.plugin') AS plugin, IF(JSON_VALUE(Priv, '$.is_role') = 1, 'Y', 'N') AS is_role FROM mysql.global_priv USE INDEX ()",
+		Own:          "SELECT COUNT(*) FROM mysql.global_priv USE INDEX () WHERE User = %s",
 		ObeyReadOnly: "READ_ONLY ADMIN", ObeySource: "REPLICATION SLAVE ADMIN, REPLICATION MASTER ADMIN",
 		// https://mariadb.com/kb/en/information-schema-innodb_lock_waits-table/
 		RowLocks: "SELECT h.trx_mysql_thread_id FROM information_schema.innodb_trx w JOIN information_schema.innodb_lock_waits l ON l.requesting_trx_id = w.trx_id " +

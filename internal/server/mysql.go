@@ -37,11 +37,12 @@ var mysqlFamily = Family{
 		PutBackUsers: mysqlPutBack,
 		// authentication_string holds bytes, not text.
 		Accounts: `SELECT User, Host, JSON_OBJECT('plugin', plugin, 'authentication_string', IF(COALESCE(authentication_string, '') = '', '', 'set'))
-			FROM mysql.user WHERE account_locked <> 'Y'`,
-		LockAccounts: "UPDATE mysql.user SET account_locked = 'Y'",
-		Own:          "SELECT COUNT(*) FROM mysql.user WHERE User = %s",
-		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user WHERE User = %s ORDER BY Host",
-		RootShut:     "SELECT COUNT(*) FROM mysql.user WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
+			FROM mysql.user USE INDEX () WHERE account_locked <> 'Y'`,
+		LockAccounts: "UPDATE mysql.user USE INDEX () SET account_locked = 'Y'",
+		Users:        "SELECT User, Host, plugin, 'N' AS is_role FROM mysql.user USE INDEX ()",
+		Own:          "SELECT COUNT(*) FROM mysql.user USE INDEX () WHERE User = %s",
+		Logins:       "SELECT Host, plugin, HEX(authentication_string) FROM mysql.user USE INDEX () WHERE User = %s ORDER BY Host",
+		RootShut:     "SELECT COUNT(*) FROM mysql.user USE INDEX () WHERE User = 'root' AND Host = 'localhost' AND account_locked = 'Y'",
 		OpenRoot:     "ALTER USER root@localhost IDENTIFIED BY %s ACCOUNT UNLOCK",
 		ObeyReadOnly: "CONNECTION_ADMIN", ObeySource: "REPLICATION_SLAVE_ADMIN",
 		// Views and routines whose definer has it, as the application does, are otherwise out
@@ -136,7 +137,7 @@ func mysqlPutBack(accounts []string, password, model string) []string {
 	return []string{
 		"CREATE USER IF NOT EXISTS " + dbconn.IdentifiedBy(accounts, password),
 		"DROP USER IF EXISTS " + model, "CREATE USER " + dbconn.IdentifiedBy([]string{model}, password) + " ACCOUNT LOCK",
-		"SELECT CONCAT(' IDENTIFIED WITH ''', plugin, ''' AS ''', REPLACE(authentication_string, '''', ''''''), '''') INTO @way FROM mysql.user WHERE User = " + user + " AND Host = " + host,
+		"SELECT CONCAT(' IDENTIFIED WITH ''', plugin, ''' AS ''', REPLACE(authentication_string, '''', ''''''), '''') INTO @way FROM mysql.user USE INDEX () WHERE User = " + user + " AND Host = " + host,
 		alter + ", ' ACCOUNT UNLOCK')",
 		"SET @most = @@GLOBAL.max_prepared_stmt_count, GLOBAL max_prepared_stmt_count = 1", // it may be 0
 		"PREPARE alter_users FROM @alter", "EXECUTE alter_users", "DEALLOCATE PREPARE alter_users",

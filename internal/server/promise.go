@@ -70,7 +70,7 @@ func (s *Server) LoadSQL(level Durability) []string {
 	for _, r := range s.Family().profile {
 		if r.name == "plugin_load_add" && r.durability != "" && r.applies(s.Version, Run, "", level, false) {
 			name := "rpl_" + strings.Replace(strings.TrimSuffix(r.value, ".so"), "semisync", "semi_sync", 1)
-			return []string{"INSTALL PLUGIN " + name + " SONAME " + dbconn.Quote(r.value), "DELETE FROM mysql.plugin WHERE name = " + dbconn.Quote(name)}
+			return []string{"INSTALL PLUGIN " + name + " SONAME " + dbconn.Quote(r.value), "DELETE mysql.plugin FROM mysql.plugin USE INDEX () WHERE name = " + dbconn.Quote(name)}
 		}
 	}
 	return nil

@@ -300,7 +300,7 @@ func (w *watch) sweepAccounts(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
-	users, err := dbconn.ReplicaAccounts(ctx, w.db)
+	users, err := w.inst.Server.Dialect().ReplicaAccounts(ctx, w.db)
 	if err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ func (w *watch) sweepTargets(ctx context.Context) error {
 	if err != nil || h.HandedOver() || w.noLog() || w.isReplica() { // which write nothing themselves
 		return err
 	}
-	list, err := dbconn.TargetAccounts(ctx, w.db)
+	list, err := w.inst.Server.Dialect().TargetAccounts(ctx, w.db)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	looked := time.Now()
 	now, err := dbconn.BesideLog(limited, w.db, w.inst.Server.Flavour == server.MySQL, w.inst.Server.Family().Blinding())
 	if err != nil {
-		w.unseen(ctx, looked)
+		w.unseen(ctx, looked, err)
 		return err
 	}
 	p := &w.promises
@@ -165,7 +165,7 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 		defined, err := durable.DefinedIn(patient, w.db, now)
 		cancel()
 		if err != nil {
-			w.unseen(ctx, looked)
+			w.unseen(ctx, looked, err)
 			return err
 		}
 		w.keeper.LookAtRoutines(defined)
@@ -193,11 +193,13 @@ const lookPatience, routinesPatience = 20 * time.Second, 5 * time.Second
 // unseen notes that a look which began at a time has failed. Where that goes on, somebody may see to it, who has locked a
 // table of the server's own, or taken it away: what only the look tells of is hidden then. It says nothing while the server
 // answers nobody, and while statements about accounts may hold such locks, which wait for the archive.
-func (w *watch) unseen(ctx context.Context, began time.Time) {
+func (w *watch) unseen(ctx context.Context, began time.Time, why error) {
 	p := &w.promises
 	ctx, cancel := context.WithTimeout(ctx, watchInterval)
 	defer cancel()
 	switch {
+	case dbconn.IsView(why): // which no lock explains
+		w.keeper.Blinded("nobody can look who may: there is a view in the place of a table of the server's own")
 	case w.archiveWarning() != "", w.keeper.Fenced(), w.db.PingContext(ctx) != nil:
 		p.unseen = time.Time{}
 	case p.unseen.IsZero():
