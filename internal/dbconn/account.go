@@ -1,7 +1,9 @@
 package dbconn
 
 import (
+	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -82,26 +84,40 @@ func IdentifiedBy(accounts []string, password string) string {
 // connections.
 func appAccounts(app Login) []string { return []string{account(app, "localhost"), account(app, "%")} }
 
-// GrantPattern returns how GRANT ... ON names one database and no other: as a pattern. The servers
+// GrantPattern returns how GRANT ... ON names one database and no other: as a pattern, where _ and % stand for others. The servers
 // take one of 64 characters.
 func GrantPattern(database string) string {
 	return strings.NewReplacer("_", `\_`, "%", `\%`).Replace(database)
 }
 
-// LeaseSQL returns the statements that make an account that may do anything in one
-// database, and nothing else.
-func (d Dialect) LeaseSQL(l Login, database string) string {
+// MakeLease makes an account that may do anything in one database, and nothing else.
+func (d Dialect) MakeLease(ctx context.Context, conn *sql.Conn, l Login, database string) error {
+	verbatim := false
+	if d.Verbatim != "" {
+		err := conn.QueryRowContext(ctx, "SELECT @@GLOBAL."+d.Verbatim).Scan(&verbatim) // each time: SET GLOBAL may change it
+		if err != nil && !IsUnknownVariable(err) {
+			return fmt.Errorf("make the account of a clone: %w", err)
+		}
+	}
+	_, err := conn.ExecContext(ctx, d.leaseSQL(l, database, verbatim))
+	return err
+}
+
+// leaseSQL returns its statements; verbatim says that GRANT takes the name of a database for no pattern.
+func (d Dialect) leaseSQL(l Login, database string, verbatim bool) string {
+	if !verbatim {
+		database = GrantPattern(database)
+	}
 	apps := appAccounts(l)
 	names := strings.Join(apps, ", ")
 	lines := d.CreateUsers(names, IdentifiedBy(apps, l.Password))
-	// In the name of a database that rights are given to, these two stand for others.
 	if p := d.Leased; p != "" {
 		lines = append(lines, "GRANT "+p+" ON *.* TO "+names)
 	}
-	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(GrantPattern(database))+".* TO "+names), ";\n")
+	return strings.Join(append(lines, "GRANT ALL PRIVILEGES ON "+QuoteName(database)+".* TO "+names), ";\n")
 }
 
-// EndLeaseSQL returns the statement that removes what LeaseSQL made.
+// EndLeaseSQL returns the statement that removes what MakeLease made.
 func (d Dialect) EndLeaseSQL(l Login) string {
 	return "DROP USER IF EXISTS " + strings.Join(appAccounts(l), ", ")
 }

@@ -33,6 +33,9 @@ type Dialect struct {
 	// Leased is a privilege without which an account cannot change what is in its own
 	// database, "" for none.
 	Leased string
+	// Verbatim is the global variable while which is on GRANT takes _ and % in the name of a database for themselves, and
+	// a backslash before them, too; "" if there is none.
+	Verbatim string
 	// Unlogged are the variables of a session that puts things back, beside those of every other; see OpenUnlogged.
 	Unlogged []Variable
 	// RowLocks asks which connections hold locks on rows of a database that a connection waits for.

@@ -201,7 +201,7 @@ func (p *Pool) changed(database string) string { return p.journal.Touched(databa
 func (p *Pool) provision(ctx context.Context, s *reset.Session, l *lease, f func() error) error {
 	err := p.saveNow()
 	if err == nil {
-		_, err = s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name))
+		err = p.config.Server.Dialect().MakeLease(ctx, s.Conn, l.Login, l.Name)
 	}
 	if err == nil {
 		err = f()

@@ -151,7 +151,7 @@ func (p *Pool) current(ctx context.Context, s *reset.Session, l *lease) error {
 		why = "the server was restarted"
 		p.journal.Watch(l.Name)
 		// The instance may have been put back to a mark from before the lease.
-		if _, err := s.Conn.ExecContext(ctx, p.config.Server.Dialect().LeaseSQL(l.Login, l.Name)); err != nil {
+		if err := p.config.Server.Dialect().MakeLease(ctx, s.Conn, l.Login, l.Name); err != nil {
 			return err
 		}
 	case shape.Redefines(l.database.Shape):
@@ -206,7 +206,7 @@ func (p *Pool) drop(ctx context.Context, l *lease, again bool) error {
 	} else {
 		// The account is for the next run, so that it knows that the database is ours if there is no
 		// more time in this one. The lease is over also without it.
-		_, err := s.Conn.ExecContext(undo, p.config.Server.Dialect().LeaseSQL(next.Login, next.Name))
+		err := p.config.Server.Dialect().MakeLease(undo, s.Conn, next.Login, next.Name)
 		done(err)
 		p.spares.workOn(next)
 	}

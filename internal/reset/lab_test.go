@@ -95,7 +95,7 @@ func (l *lab) lease(name string) *lease {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if _, err := l.session.Conn.ExecContext(l.t.Context(), l.srv.Dialect().LeaseSQL(login, name)); err != nil {
+	if err := l.srv.Dialect().MakeLease(l.t.Context(), l.session.Conn, login, name); err != nil {
 		l.t.Fatal(err)
 	}
 	le := &lease{lab: l, login: login, Database: reset.Database{Name: name, User: login.User, Shape: l.shape, Counters: counters}}

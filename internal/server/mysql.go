@@ -48,6 +48,8 @@ var mysqlFamily = Family{
 		// Views and routines whose definer has it, as the application does, are otherwise out
 		// of reach.
 		Leased: "SYSTEM_USER",
+		// https://dev.mysql.com/doc/refman/en/server-system-variables.html#sysvar_partial_revokes
+		Verbatim: "partial_revokes",
 		// https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html
 		RowLocks: "SELECT h.processlist_id FROM performance_schema.threads w JOIN performance_schema.data_lock_waits l ON l.requesting_thread_id = w.thread_id " +
 			"JOIN performance_schema.threads h ON h.thread_id = l.blocking_thread_id JOIN performance_schema.data_locks k ON k.engine_lock_id = l.requesting_engine_lock_id " +
