@@ -114,7 +114,7 @@ func (e *Engine) makeDurable(ctx context.Context, r *instance.Record, next insta
 	if err := e.ensureServer(ctx, i); err != nil {
 		return err
 	}
-	if err := i.Server.CheckSet(server.LargeEnough(next.Set), next.Log == instance.LogOff, levelOf(next)); err != nil {
+	if err := i.Server.CheckSet(server.Usable(next.Set), next.Log == instance.LogOff, levelOf(next)); err != nil {
 		return RequestError{err}
 	}
 	if held, err := pool.Holds(i.PoolPath()); err != nil {

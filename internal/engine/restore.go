@@ -240,7 +240,7 @@ func (r *restoration) specify(ctx context.Context) (err error) {
 		return err
 	}
 	spec := &r.order.Spec
-	set := maps.Clone(server.LargeEnough(r.kept.Spec.Set))
+	set := maps.Clone(server.Usable(r.kept.Spec.Set))
 	if r.kept.Spec.Cluster != "" { // what it was made of had an address of its own
 		delete(set, "bind_address")
 	}

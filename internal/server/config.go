@@ -88,7 +88,7 @@ func relayLog(tmpDir string) string { return filepath.Join(tmpDir, "relay", "rel
 // Render returns the option file of one start: every line under its reason. It
 // fails on a --set that Ramaria itself relies on.
 func (s *Server) Render(c Config) (string, error) {
-	c.Set = LargeEnough(c.Set)
+	c.Set = Usable(c.Set)
 	if err := s.CheckSet(c.Set, c.NoLog, c.Durability); err != nil {
 		return "", err
 	}

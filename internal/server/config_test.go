@@ -257,13 +257,47 @@ func TestSmallPacket(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: %v", s.Name(), err)
 				}
-				if !strings.Contains(text, "\nmax_allowed_packet = 65536\n") || strings.Count(text, "max_allowed_packet") != 1 || stage == Run && !strings.Contains(text, "\nmax_connections = 7\n") {
+				if !strings.Contains(text, "\nmax_allowed_packet = 64K\n") || strings.Count(text, "max_allowed_packet") != 1 || stage == Run && !strings.Contains(text, "\nmax_connections = 7\n") {
 					t.Errorf("%s, --set %s=%s: %s", s.Name(), name, value, text)
 				}
 			}
 		}
-		if set := map[string]string{"max_allowed_packet": "64K"}; s.CheckSet(set, false, InRAM) != nil || LargeEnough(set)["max_allowed_packet"] != "64K" {
+		if set := map[string]string{"max_allowed_packet": "64K"}; s.CheckSet(set, false, InRAM) != nil || Usable(set)["max_allowed_packet"] != "64K" {
 			t.Errorf("%s: what is large enough is refused, or changed", s.Name())
+		}
+	}
+}
+
+// TestUnusableSettings: settings by which the server refuses Ramaria's own connections or statements are refused where they
+// are asked for; what has them from before starts with others.
+func TestUnusableSettings(t *testing.T) {
+	my, maria := testMySQL(Version{9, 7, 4}), testServer(Version{11, 8, 6})
+	for _, c := range []struct {
+		s                   *Server
+		name, value, usable string
+	}{
+		{my, "protocol_compression_algorithms", "zlib", "zlib,uncompressed"},
+		{my, "loose_protocol_compression_algorithms", "zstd,zlib", "zstd,zlib,uncompressed"},
+		{my, "protocol_compression_algorithms", "zlib, UNCOMPRESSED", ""},
+		{maria, "secure_timestamp", "YES", "REPLICATION"},
+		{maria, "secure_timestamp", "3", "REPLICATION"},
+		{maria, "secure_timestamp", "REPLICATION", ""},
+		{maria, "secure_timestamp", "SUPER", ""},
+	} {
+		set := map[string]string{c.name: c.value}
+		err := c.s.CheckSet(set, false, InRAM)
+		if c.usable == "" {
+			if err != nil {
+				t.Errorf("--set %s=%s: %v", c.name, c.value, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "="+c.usable+", or leave it out") {
+			t.Errorf("--set %s=%s: %v", c.name, c.value, err)
+		}
+		text, err := c.s.Render(Config{Stage: Run, Volume: "shm", DataDir: "/d", RunDir: "/r", TmpDir: "/t", Set: set})
+		if option := optionMeant(c.name); err != nil || !strings.Contains(text, "\n"+option+" = "+c.usable+"\n") || strings.Count(text, option) != 1 {
+			t.Errorf("--set %s=%s: %v, %s", c.name, c.value, err, text)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (s *Server) CheckSet(set map[string]string, noLog bool, level Durability) e
 	if v, ok := set["bind_address"]; ok && v == "" {
 		return errors.New("use --set bind_address: it has no value\nhint: --set bind_address=127.0.0.1, or leave it out")
 	}
-	if err := checkPacket(set); err != nil {
+	if err := checkNeeds(set); err != nil {
 		return err
 	}
 	for _, name := range sortedKeys(set) {
@@ -67,21 +67,47 @@ func (s *Server) CheckSet(set map[string]string, noLog bool, level Durability) e
 // LeastPacket is the least max_allowed_packet, in bytes, with which statements of Ramaria's own reach a server.
 const LeastPacket = 64 << 10
 
-func checkPacket(set map[string]string) error {
-	value, is := Setting(set, "max_allowed_packet")
-	if n, ok := sizeOf(value); is && ok && n < LeastPacket {
-		return fmt.Errorf("use --set max_allowed_packet=%s: statements of Ramaria's own are larger\nhint: --set max_allowed_packet=%dK, or more", value, LeastPacket>>10)
+// need is a setting without which an instance starts, or does its work, with some values only.
+type need struct {
+	option string
+	// met reports whether a value does, and instead is what does, as near to the value as can be.
+	met     func(value string) bool
+	instead func(value string) string
+	why     string
+}
+
+const uncompressed = "uncompressed"
+
+var needs = []need{
+	{"max_allowed_packet", func(value string) bool { n, ok := sizeOf(value); return !ok || n >= LeastPacket },
+		func(string) string { return fmt.Sprintf("%dK", LeastPacket>>10) }, "statements of Ramaria's own are larger"},
+	// https://dev.mysql.com/doc/refman/en/server-system-variables.html#sysvar_protocol_compression_algorithms
+	{"protocol_compression_algorithms", func(value string) bool {
+		return slices.ContainsFunc(strings.Split(value, ","), func(a string) bool { return strings.EqualFold(strings.TrimSpace(a), uncompressed) })
+	}, func(value string) string { return value + "," + uncompressed }, "the server would refuse Ramaria's own connections, which are not compressed"},
+	// https://mariadb.com/kb/en/server-system-variables/#secure_timestamp
+	{"secure_timestamp", func(value string) bool { return !strings.EqualFold(value, "YES") && value != "3" },
+		func(string) string { return "REPLICATION" }, "rows of clones and replicas would not get the times of those that they are made of"},
+}
+
+func checkNeeds(set map[string]string) error {
+	for _, n := range needs {
+		if value, is := Setting(set, n.option); is && !n.met(value) {
+			return fmt.Errorf("use --set %s=%s: %s\nhint: --set %[1]s=%[4]s, or leave it out", n.option, value, n.why, n.instead(value))
+		}
 	}
 	return nil
 }
 
-// LargeEnough are the settings of what exists, which may be from before a small max_allowed_packet was refused: it is made
-// as large as it needs to be, so that the instance starts, and is recovered.
-func LargeEnough(set map[string]string) map[string]string {
-	if checkPacket(set) == nil {
-		return set
+// Usable are the settings of what exists, which may be from before some values were refused: they are changed as far as
+// needs to be, so that the instance starts, and is recovered.
+func Usable(set map[string]string) map[string]string {
+	for _, n := range needs {
+		if value, is := Setting(set, n.option); is && !n.met(value) {
+			set = withSetting(set, n.option, n.instead(value))
+		}
 	}
-	return withSetting(set, "max_allowed_packet", strconv.Itoa(LeastPacket))
+	return set
 }
 
 // sizeOf reads a size as servers do, in bytes.
