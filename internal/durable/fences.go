@@ -229,6 +229,9 @@ func (f *fences) event(e *binlog.Event) error {
 	if err != nil {
 		return err
 	}
+	if m := f.meter.mapped; e.Type == binlog.TableMapEvent && m != nil && (repeatable.Table{Schema: m.Schema, Name: m.Table}).Notes(f.server.Flavour == server.MySQL) {
+		v.Kind, v.Fence = "unknown", "rows of mysql."+m.Table+" were changed, in which the applier of a recovery has its own"
+	}
 	f.files.Settle(&v, e)
 	if v.Fence != "" && !late(f.server, e) {
 		f.add(Fence{At: at, Kind: v.Kind, Why: v.Fence})

@@ -42,6 +42,8 @@ type alteration struct {
 	numbers, engine, sorts bool
 	// drops says that a partition is dropped, and named that the statement says by which algorithm.
 	drops, named bool
+	// dated says that a column that is there becomes a date.
+	dated bool
 }
 
 func (s *statement) alterTable() {
@@ -78,6 +80,9 @@ func (s *statement) alterTable() {
 	}
 	if a.mysql && a.drops && !a.named {
 		a.verdict.Copied = []Table{a.table}
+	}
+	if !a.mysql && a.dated {
+		a.verdict.Dated = []Table{a.name}
 	}
 	if a.name != a.table {
 		s.changes = append(s.changes, change{table: a.table})

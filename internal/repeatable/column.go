@@ -58,6 +58,7 @@ func (a *alteration) typeOfColumn(c *column) bool {
 		return a.verdict.Kind == "auto_increment"
 	}
 	stamp := a.is("timestamp")
+	a.dated = a.dated || !c.added && a.is("date|datetime|timestamp")
 	a.next()
 	a.eat("precision|varying|char|character|varchar|varbinary|varcharacter")
 	a.eat("varying")

@@ -85,6 +85,9 @@ func (s *statement) rename() {
 		if s.judge.historic[from.fold()] {
 			s.judge.historic[to.fold()] = true
 		}
+		if !s.mysql {
+			s.verdict.Renamed = append(s.verdict.Renamed, [2]Table{from, to})
+		}
 		s.changes = append(s.changes, change{table: from}, change{table: to, known: known, columns: columns})
 		if !s.eatSymbol(',') {
 			break

@@ -106,6 +106,9 @@ func (p *parser) expression(until string) string {
 				note(strings.ToUpper(string(word)) + " may differ from call to call")
 			}
 			p.next()
+			if !p.mysql && !quoted && (same(word, "datetime") || same(word, "date") && p.tok.kind != tokenString && !p.symbol('(')) {
+				note("a TIME that becomes a date is what the session's old_mode says")
+			}
 			if p.symbol('(') && (quoted || qualified || !functions.has(word)) {
 				note(strings.ToUpper(string(word)) + "() may differ from call to call")
 			}

@@ -58,6 +58,27 @@ func (f Files) Settle(v *Verdict, e *binlog.Event) {
 			v.Kind, v.Fence = "algorithm", fmt.Sprintf("table %s.%s was copied to drop a partition: another one may have taken its rows", t.Schema, t.Name)
 		}
 	}
+	f.settleSession(v, e)
+}
+
+// settleSession looks at what a session of MariaDB may have done by a setting, or to a temporary table.
+func (f Files) settleSession(v *Verdict, e *binlog.Event) {
+	for _, t := range v.Dated {
+		if v.Fence == "" && f.newSince(t, time.Unix(int64(e.Timestamp), 0).Add(-clockStep)) && !f.gone(t) {
+			v.Kind, v.Fence = "now", fmt.Sprintf("table %s.%s was copied to make a column a date: a TIME becomes what the session's old_mode says", t.Schema, t.Name)
+		}
+	}
+	if f.Lenient {
+		return
+	}
+	for i, r := range v.Renamed {
+		is := func(t Table, end int) bool {
+			return slices.ContainsFunc(v.Renamed, func(o [2]Table) bool { return o[end] == t })
+		}
+		if v.Fence == "" && (f.there(r[0]) && !is(r[0], 1) || !f.there(r[1]) && !is(r[1], 0)) {
+			v.Kind, v.Fence = "temporary", fmt.Sprintf("%s.%s may have been a temporary table when it was renamed", v.Renamed[i][0].Schema, v.Renamed[i][0].Name)
+		}
+	}
 }
 
 // clockStep is by how much the clock of files may be behind that of statements.
@@ -76,16 +97,18 @@ func (f Files) newSince(t Table, since time.Time) bool {
 
 // gone reports whether a table has no files and need not have any.
 func (f Files) gone(t Table) bool {
-	if !f.Lenient {
-		return false
-	}
+	return f.Lenient && !f.there(t)
+}
+
+// there reports whether a table, or a view of MariaDB, has files.
+func (f Files) there(t Table) bool {
 	dir, err := f.schemaDir(t.Schema)
 	if err != nil {
-		return true
+		return false
 	}
 	defer func() { _ = dir.Close() }()
 	names, err := dir.Names()
-	return err != nil || !slices.ContainsFunc(names, func(name string) bool { return f.same(tableOf(name), t.Name) })
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return f.same(tableOf(name), t.Name) })
 }
 
 // tableOf is the table that a file belongs to. MySQL writes the definition of a table of another engine than InnoDB to a

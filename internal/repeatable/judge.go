@@ -23,6 +23,12 @@ type Verdict struct {
 	// Copied are tables of which MySQL drops a partition: it is a fence of kind "algorithm" if it has made their files anew, as
 	// in a session that has old_alter_table. Rows of the partition then go to another one that takes them.
 	Copied []Table
+	// Dated are tables of MariaDB of which a column becomes a date: it is a fence of kind "now" if it has made their files anew,
+	// since the session's old_mode says which date a TIME becomes.
+	Dated []Table
+	// Renamed are the tables that MariaDB renames, each as it was called and as it is called then: it is a fence of kind
+	// "temporary" if there is the one or not the other. MariaDB renames temporary tables so, too, and logs it.
+	Renamed [][2]Table
 	// UTF8 lifts a fence of kind "charset": it is none if [UTF8MB3] of the .frm file of each.
 	UTF8 []Table
 }

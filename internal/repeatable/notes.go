@@ -10,14 +10,16 @@ import (
 // An applier notes how far it is in tables of the schema mysql. A replay leaves out the statements that define, alter or
 // remove these, since it would end there.
 
-// ofNotes reports whether a table is one of them.
-func (s *statement) ofNotes(t Table) bool {
+// Notes reports whether a table is one of them. Rows of these that the log has may be in the way of the applier's own.
+func (t Table) Notes(mysql bool) bool {
 	notes := "gtid_slave_pos"
-	if s.mysql {
+	if mysql {
 		notes = "slave_"
 	}
 	return strings.HasPrefix(t.fold(), Table{"mysql", notes}.fold())
 }
+
+func (s *statement) ofNotes(t Table) bool { return t.Notes(s.mysql) }
 
 // OfNotes reports whether a statement is one that a replay leaves out.
 func OfNotes(q *binlog.Query, mysql bool) bool {

@@ -80,6 +80,7 @@ func (s *statement) judgeAll() Verdict {
 	default:
 		s.judgeHead()
 		s.fenceUTF8()
+		s.bySession()
 	}
 	return s.verdict
 }
