@@ -24,7 +24,8 @@ var bySetting = map[string]*regexp.Regexp{
 	"div_precision_increment": regexp.MustCompile(`/`),
 	"lc_time_names":           regexp.MustCompile(`(?i)\b(dayname|monthname)\(|\bdate_format\(.*` + namesQuoted),
 	"block_encryption_mode":   regexp.MustCompile(`(?i)\baes_(en|de)crypt\(`),
-	"default_regex_flags":     regexp.MustCompile(`(?i)\bregexp`), // an operator, and functions
+	"default_week_format":     regexp.MustCompile(`(?i)\bextract\(week\b`), // MySQL writes WEEK with its mode
+	"default_regex_flags":     regexp.MustCompile(`(?i)\bregexp`),          // an operator, and functions
 }
 
 const (

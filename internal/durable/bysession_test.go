@@ -33,6 +33,7 @@ func TestBySession(t *testing.T) {
 				CHECK (a / 2 <> 7)); -- mariadb
 			CREATE TABLE d.versioned (a INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e)) WITH SYSTEM VERSIONING; -- mariadb
 			CREATE TABLE d.a (at TIMESTAMP NULL, d DATE AS (DATE(AT)) STORED UNIQUE);
+			CREATE TABLE d.w (dt DATETIME, w INT AS (EXTRACT(WEEK FROM dt)) STORED); -- mysql
 			CREATE TABLE d.b (dt DATETIME, at TIMESTAMP AS (dt) STORED);
 			CREATE TABLE d.c (a INT, b INT, at TIMESTAMP NULL, q DECIMAL(20, 9) AS (a / b + DAY(at)) STORED);
 			CREATE TABLE d.d (c VARCHAR(9), d DATETIME, x INT AS (UNIX_TIMESTAMP(d)) STORED, y INT AS (c RLIKE 'a') STORED, z VARCHAR(9) AS (REGEXP_REPLACE(c, 'a', 'b')) STORED); -- mariadb
@@ -55,7 +56,8 @@ func TestBySession(t *testing.T) {
 			names = append(names, "d.d (column x depends on the time_zone of the session)", "d.d (column y depends on the default_regex_flags of the session)", "d.d (column z depends on the default_regex_flags of the session)")
 		} else {
 			names = append(names, "d.d (CHECK k depends on the div_precision_increment of the session)", "d.d (column v depends on the lc_time_names of the session)", "d.d (column w depends on the lc_time_names of the session)",
-				"d.d (column x depends on the time_zone of the session)", "d.d (column y depends on the block_encryption_mode of the session)")
+				"d.d (column x depends on the time_zone of the session)", "d.d (column y depends on the block_encryption_mode of the session)",
+				"d.w (column w depends on the default_week_format of the session)")
 		}
 		slices.Sort(names)
 		list, err := outsideOf(t.Context(), db, found.Flavour)
