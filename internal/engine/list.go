@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -227,6 +228,14 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	}
 	if l.Marks, err = r.Marks(); err != nil {
 		return InstanceListing{}, err
+	}
+	unfinished, err := r.Unfinished(e.Registry, state.Phase == instance.Running)
+	if err != nil {
+		return l, err
+	}
+	for _, u := range unfinished {
+		l.Warnings = append(l.Warnings, fmt.Sprintf("the load of %s into database %s was killed, or lost the server (it began %s): rows may be missing, and keys and foreign keys of its tables\n"+
+			"hint: load it again: ramaria load %s %[2]s %[1]s; a dump without DROP TABLE into a new database", strings.Join(u.Dumps, ", "), u.Database, u.Began.Format(time.DateTime), r.Name))
 	}
 	l.Size, err = sys.DiskUsage(r.Dir)
 	return l, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -79,6 +80,28 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 			Hint: "--database NAME loads one of them into " + q.Database + ", --own-names each under its own name; what stands before was loaded",
 		}
 	}
+	return e.noteLoad(i, q, func() error { return e.loadFiles(ctx, i, q, to) })
+}
+
+// noteLoad has it be known of a load, if it is killed, that it has not ended: rows may be missing, and keys that
+// are made behind them.
+func (e *Engine) noteLoad(i *instance.Instance, q LoadRequest, do func() error) error {
+	l, err := e.Registry.BeginLoading(i.Name, instance.Loading{Database: q.Database, Dumps: q.Files, Began: time.Now()})
+	if err != nil {
+		return err
+	}
+	err = do()
+	switch {
+	case load.Unfinished(err):
+		return errors.Join(err, l.Leave())
+	case err == nil:
+		err = i.ForgetUnfinished(e.Registry, q.Database)
+	}
+	return errors.Join(err, l.End())
+}
+
+// loadFiles loads the dumps one after the other.
+func (e *Engine) loadFiles(ctx context.Context, i *instance.Instance, q LoadRequest, to load.Target) error {
 	return e.LockNewAccounts(ctx, i, func() error {
 		for _, file := range q.Files {
 			l, err := e.loadFile(ctx, q, to, file)

@@ -175,7 +175,7 @@ func (g Registry) Delete(name string) error {
 	if err := os.Remove(g.ExtentPath(name)); err != nil && !missing(err) {
 		return fmt.Errorf("remove record: %w", err)
 	}
-	return g.DeleteHandOver(name)
+	return errors.Join(g.DeleteHandOver(name), g.deleteLoadings(name))
 }
 
 // ExtentPath is where the supervisor of a durable instance says how far its archive goes (archive.Extent). It outlives a

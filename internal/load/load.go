@@ -50,6 +50,12 @@ func (t Target) CreateDatabase(ctx context.Context) (bool, error) {
 // ErrServerGone is matched by an error of Load that comes of the end of the server.
 var ErrServerGone = errors.New("the server has gone away")
 
+// errKeys is that of keys that could not be made.
+var errKeys = errors.New("make keys again that were left for later")
+
+// Unfinished reports whether, after an error of Load, tables may be without keys that they should have.
+func Unfinished(err error) bool { return errors.Is(err, ErrServerGone) || errors.Is(err, errKeys) }
+
 // maxWorkers bounds the connections that rows go by: more gain little on one server.
 const maxWorkers = 4
 

@@ -186,16 +186,16 @@ func (l *loader) mend(ctx context.Context) error {
 	}
 	s, err := l.connect(ctx, "")
 	if err != nil {
-		return fmt.Errorf("make keys again that were left for later: %w", err)
+		return fmt.Errorf("%w: %w", errKeys, err)
 	}
 	defer s.conn.Close()
 	if err := s.exec(ctx, "SET foreign_key_checks = 0"); err != nil {
-		return fmt.Errorf("make keys again that were left for later: %w", err)
+		return fmt.Errorf("%w: %w", errKeys, err)
 	}
 	var errs []error
 	for _, k := range missing {
 		if err := s.alter(ctx, k.add); err != nil {
-			errs = append(errs, fmt.Errorf("make keys again that were left for later: %w\nhint: in the server: %s", err, k.add))
+			errs = append(errs, fmt.Errorf("%w: %w\nhint: in the server: %s", errKeys, err, k.add))
 		}
 	}
 	return errors.Join(errs...)
