@@ -235,7 +235,7 @@ func (e *Engine) list(r *instance.Record) (InstanceListing, error) {
 	}
 	for _, u := range unfinished {
 		l.Warnings = append(l.Warnings, fmt.Sprintf("the load of %s into database %s was killed, or lost the server (it began %s): rows may be missing, and keys and foreign keys of its tables\n"+
-			"hint: load it again: ramaria load %s %[2]s %[1]s; a dump without DROP TABLE into a new database", strings.Join(u.Dumps, ", "), u.Database, u.Began.Format(time.DateTime), r.Name))
+			"hint: ramaria load %s %[2]s FILE, with the dump again; where that has no DROP TABLE, behind DROP DATABASE", strings.Join(u.Dumps, ", "), u.Database, u.Began.Format(time.DateTime), r.Name))
 	}
 	l.Size, err = sys.DiskUsage(r.Dir)
 	return l, err
