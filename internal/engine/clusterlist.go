@@ -129,7 +129,7 @@ func (e *Engine) listCluster(ctx context.Context, c *cluster.Cluster) (ClusterLi
 			return l, err
 		}
 		l.assess(c)
-		if !l.torn || ctx.Err() != nil || time.Now().After(end) {
+		if !l.torn || time.Now().After(end) {
 			return l, nil
 		}
 		time.Sleep(agreePause)
