@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -59,7 +59,7 @@ func (e *Engine) planData(_ context.Context, p *AdoptPlan) error {
 		if skip || err != nil || !fi.Mode().IsRegular() {
 			return nil //nolint:nilerr // gone
 		}
-		size := diskBytes(fi)
+		size := sys.DiskBytes(fi)
 		p.DataBytes += size
 		if now.Sub(fi.ModTime()) < recentChange {
 			p.HotBytes += size
@@ -179,12 +179,3 @@ func (e *Engine) newVolumeRoom(kind volume.Kind, size int64) (int64, error) {
 
 // sizeWord writes a size as --volume takes it, in whole gigabytes.
 func sizeWord(bytes int64) string { return fmt.Sprintf("%dG", (bytes+1<<30-1)>>30) }
-
-// diskBytes is what a file takes, without its holes.
-func diskBytes(fi fs.FileInfo) int64 {
-	const block = 512
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		return min(fi.Size(), st.Blocks*block)
-	}
-	return fi.Size()
-}

@@ -159,3 +159,28 @@ func TestPageSize(t *testing.T) {
 		t.Errorf("without a system tablespace: %d, %v", got, err)
 	}
 }
+
+// TestDataDirByLink: a data directory that is given by a link is read as what the link leads to, and is as large as its
+// blocks.
+func TestDataDirByLink(t *testing.T) {
+	dir := tree(t, map[string]string{"ibdata1": "", "mysql/db.frm": "x", "shop/t.ibd": "y"})
+	if err := os.Truncate(filepath.Join(dir, "ibdata1"), 100<<30); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	in, err := lookAtPath(link)
+	if err != nil || len(in) != 1 || in[0].kind != kindDataDir {
+		t.Fatalf("%v, %v", in, err)
+	}
+	got, err := walked(t, in[0].path)
+	if diff := cmp.Diff([]string{"ibdata1", "mysql/", "mysql/db.frm", "shop/", "shop/t.ibd"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	b := &build{plan: &plan{inputs: in}}
+	if need, err := b.estimate(t.Context()); err != nil || need > baseRoom+1<<20 {
+		t.Errorf("100 GB of holes count: %d bytes, %v", need, err)
+	}
+}

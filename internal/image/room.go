@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -54,7 +55,7 @@ func (b *build) estimate(ctx context.Context) (int64, error) {
 			err := walkDataDir(s.path, func(_ string, d fs.DirEntry) error {
 				fi, err := d.Info()
 				if err == nil && d.Type().IsRegular() {
-					need += fi.Size()
+					need += sys.DiskBytes(fi) // the copy keeps holes
 				}
 				return err
 			})

@@ -280,7 +280,12 @@ func lookAtPath(f string) ([]input, error) {
 	case !fi.IsDir():
 		return []input{{kindDump, f, filepath.Base(f)}}, nil
 	case server.LooksLikeDataDir(f):
-		return []input{{kindDataDir, f, "data directory " + f}}, nil
+		// A walk does not follow f itself, where that is a link: it would find nothing.
+		dir, err := filepath.EvalSymlinks(f)
+		if err != nil {
+			return nil, fmt.Errorf("use source: %w", err)
+		}
+		return []input{{kindDataDir, dir, "data directory " + f}}, nil
 	}
 	files, err := dumpfile.Dir(f)
 	if err == nil {

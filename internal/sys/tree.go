@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,14 @@ func DiskUsage(path string) (int64, error) {
 	w := usage{seen: map[inode]bool{}}
 	err := w.add(unix.AT_FDCWD, path)
 	return w.bytes, err
+}
+
+// DiskBytes is what a file takes, without its holes, and no more than its size.
+func DiskBytes(fi fs.FileInfo) int64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return min(fi.Size(), st.Blocks*blockUnit)
+	}
+	return fi.Size()
 }
 
 type usage struct {
