@@ -279,7 +279,7 @@ var Suites = []Suite{
 	{
 		Name: "fault",
 		Scripts: []string{
-			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "room", "memory-limit", "swap", "load-full", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
+			"beyond-recovery", "broken-files", "wrong-uses", "disk-full", "full-volume", "room", "memory-limit", "swap", "load-full", "load-killed", "interrupt-build", "interrupt-run", "interrupt-up", "killed-run",
 			"killed-server", "killed-supervisor", "no-room",
 		},
 		Tests:    []string{"TestKilledServerLosesNothing", "TestKilledDirectoryIsRecovered", "TestTornPageIsMended", "TestKilledRewind", "TestNeverLeftStopped", "TestWheatKilled"},

@@ -37,7 +37,7 @@ func TestLeaseOfPartialRevokes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer leased.Close()
+			t.Cleanup(func() { leased.Close() })
 			if _, err := leased.ExecContext(t.Context(), "CREATE TABLE shop_1.t"+to+" (id INT)"); err != nil {
 				t.Errorf("partial_revokes=%s: %v", to, err)
 			}

@@ -13,7 +13,7 @@ var made = regexp.MustCompile(`(?i)^(?:\s|/\*M?!\d*)*create\s+(\w+)`)
 // waitToReplace waits for all rows before a statement that drops or replaces a view, routine or event,
 // if there were any before the dump: what the dump has not made is not to go if it fails before that.
 func (l *loader) waitToReplace(ctx context.Context, text []byte) error {
-	if m := made.FindSubmatch(text); m != nil && !bytes.EqualFold(m[1], []byte("or")) {
+	if m := made.FindSubmatch(text); len(m) > 1 && !bytes.EqualFold(m[1], []byte("or")) {
 		return nil
 	}
 	if l.objects == nil {

@@ -304,7 +304,8 @@ func (l *loader) insertWhole(ctx context.Context, s *session, c *chunk, from, to
 	if err := s.exec(ctx, string(c.statement(from, to))); err == nil {
 		return nil
 	}
-	for next := from; from < to; from = next {
+	var next int
+	for ; from < to; from = next {
 		next = min(c.statementEnd(from), to)
 		if c.number == 0 && l.alone { // the dump may have a transaction open
 			text := c.statement(from, next)
