@@ -83,7 +83,7 @@ func (r *Record) hasNoDatabase(name string) bool {
 		return false
 	}
 	for _, name := range []string{name, strings.ToLower(name)} {
-		if _, err := os.Stat(filepath.Join(r.DataDir(), name)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(r.DataDir(), name)); !errors.Is(err, os.ErrNotExist) {
 			return false
 		}
 	}
