@@ -13,6 +13,8 @@ type StatementClass struct {
 	// Database and Table are what a statement about one table names; Database is empty if it
 	// does not say, and the database itself for StatementUse.
 	Database, Table string
+	// Chain says that a transaction is open behind a StatementCommit or StatementRollback: AND CHAIN, or TO a savepoint.
+	Chain bool
 }
 
 // StatementKind is the kind of a statement.
@@ -34,13 +36,16 @@ const (
 	// StatementStoredObject makes or drops what neither has rows nor concerns those of others: views,
 	// routines and events.
 	StatementStoredObject
-	// StatementLock is LOCK TABLES and UNLOCK TABLES, StatementKeys ALTER TABLE ... DISABLE or ENABLE KEYS.
+	// StatementLock is LOCK TABLES, StatementUnlock UNLOCK TABLES, and StatementKeys ALTER TABLE ... DISABLE or ENABLE KEYS.
 	StatementLock
+	StatementUnlock
 	StatementKeys
-	// StatementBegin, StatementCommit and StatementRollback are of transactions.
+	// StatementBegin, StatementCommit and StatementRollback are of transactions; StatementSavepoint sets a savepoint
+	// or gives one up.
 	StatementBegin
 	StatementCommit
 	StatementRollback
+	StatementSavepoint
 	// StatementQuery reads, and changes nothing.
 	StatementQuery
 	// StatementUnknown may also change the session in a way that cannot be followed.
@@ -76,8 +81,12 @@ func classify(text []byte) StatementClass {
 	case "create", "drop":
 		return classifyDefinition(first, &t)
 	case "lock", "unlock":
-		if tok := t.next(); (tok.is("tables") || tok.is("table")) && (first.is("lock") && t.endsLocks() || first.is("unlock") && t.ends()) {
+		tok := t.next()
+		switch tables := tok.is("tables") || tok.is("table"); {
+		case tables && first.is("lock") && t.endsLocks():
 			return StatementClass{Kind: StatementLock}
+		case tables && first.is("unlock") && t.ends():
+			return StatementClass{Kind: StatementUnlock}
 		}
 	case "alter":
 		return classifyAlter(&t)
@@ -87,17 +96,20 @@ func classify(text []byte) StatementClass {
 		}
 		return StatementClass{Kind: StatementUnknown}
 	case "start":
-		if t.next().is("transaction") && t.endsOf("with", "consistent", "snapshot", "read", "only", "write") {
+		// One that is READ ONLY refuses what changes rows, and must reach the server.
+		if t.next().is("transaction") && t.endsOf("with", "consistent", "snapshot", "read", "write") {
 			return StatementClass{Kind: StatementBegin}
 		}
 	case "commit", "rollback":
-		if tok := t.next(); tok.kind != tokenEnd && (!tok.is("work") || t.next().kind != tokenEnd) {
-			return StatementClass{Kind: StatementUnknown} // AND CHAIN, TO a savepoint
+		return classifyEnd(first, &t)
+	case "savepoint":
+		if t.next().isName() && t.ends() {
+			return StatementClass{Kind: StatementSavepoint}
 		}
-		if first.is("rollback") {
-			return StatementClass{Kind: StatementRollback}
+	case "release":
+		if t.next().is("savepoint") && t.next().isName() && t.ends() {
+			return StatementClass{Kind: StatementSavepoint}
 		}
-		return StatementClass{Kind: StatementCommit}
 	case "do":
 		if t.next().is("setval") { // of a sequence, as mariadb-dump writes it before the tables
 			return StatementClass{}
@@ -119,6 +131,15 @@ func classify(text []byte) StatementClass {
 	return StatementClass{Kind: StatementUnknown}
 }
 
+// FirstWord returns the word that a statement begins with, "" if it begins with none; a versioned comment is read.
+func FirstWord(text []byte) string {
+	t := tokens{b: text}
+	if tok := t.next(); tok.kind == tokenWord {
+		return string(tok.text)
+	}
+	return ""
+}
+
 // containsWord looks for a word, given in lower case, wherever it stands.
 func containsWord(text []byte, word string) bool {
 	return bytes.Contains(bytes.ToLower(text), []byte(word))
@@ -137,7 +158,8 @@ func classifySet(text []byte, t tokens) StatementKind {
 		case tok.kind != tokenWord:
 		case first && (tok.is("password") || tok.is("resource")):
 			return StatementOther
-		case first && (tok.is("statement") || tok.is("transaction") || tok.is("role") || tok.is("default")), tok.is("last_insert_id"), tok.is("insert_id"):
+		case first && (tok.is("statement") || tok.is("transaction") || tok.is("role") || tok.is("default")), tok.is("last_insert_id"), tok.is("insert_id"),
+			tok.is("identity"), tok.is("warning_count"), tok.is("error_count"):
 			return StatementUnknown
 		}
 	}
@@ -151,6 +173,76 @@ func classifySet(text []byte, t tokens) StatementKind {
 		return StatementSetTransactions
 	}
 	return StatementSet
+}
+
+// classifyEnd reads on after COMMIT or ROLLBACK. One with RELEASE ends the connection as well.
+func classifyEnd(first token, t *tokens) StatementClass {
+	class := StatementClass{Kind: StatementCommit}
+	if first.is("rollback") {
+		class.Kind = StatementRollback
+	}
+	tok := t.next()
+	if tok.is("work") {
+		tok = t.next()
+	}
+	if tok.is("to") && class.Kind == StatementRollback {
+		tok = t.next()
+		if tok.is("savepoint") {
+			tok = t.next()
+		}
+		class.Chain = true
+		if tok.isName() && t.ends() {
+			return class
+		}
+		return StatementClass{Kind: StatementUnknown}
+	}
+	if tok.is("and") {
+		tok = t.next()
+		if class.Chain = !tok.is("no"); !class.Chain {
+			tok = t.next()
+		}
+		if !tok.is("chain") {
+			return StatementClass{Kind: StatementUnknown}
+		}
+		tok = t.next()
+	}
+	if tok.is("no") && t.next().is("release") {
+		tok = t.next()
+	}
+	if tok.kind != tokenEnd {
+		return StatementClass{Kind: StatementUnknown}
+	}
+	return class
+}
+
+// AsksForLast reports whether a statement uses what its session was told of the statement before it: how many rows
+// that changed or found, or what it warned of. Who sends statements otherwise than they stand cannot have that be true.
+func AsksForLast(text []byte) bool {
+	t := tokens{b: text}
+	ats := 0 // how many stand right before
+	for first := true; ; first = false {
+		tok := t.next()
+		switch {
+		case tok.kind == tokenEnd:
+			return false
+		case tok.symbol('@'):
+			ats++
+			continue
+		case ats == 2 && (tok.is("session") || tok.is("local") || tok.symbol('.')):
+			continue
+		case first && tok.is("get"):
+			return true // DIAGNOSTICS
+		case first && tok.is("select") && !containsWord(text, "into") && !bytes.Contains(text, []byte(":=")):
+			return false // it only shows it
+		case tok.is("row_count"), tok.is("found_rows"):
+			if t.space(); at(t.b, 0) == '(' {
+				return true
+			}
+		case ats == 2 && (tok.is("warning_count") || tok.is("error_count")):
+			return true
+		}
+		ats = 0
+	}
 }
 
 // classifyDefinition reads on after CREATE or DROP.

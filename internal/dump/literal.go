@@ -111,7 +111,7 @@ func textLiteral(b []byte, i int, m modes) (int, rowState) {
 		quote := b[i]
 		i++
 		for {
-			n := indexQuote(b[i:], quote, !m.has(noBackslashEscapes))
+			n := m.indexQuote(b[i:], quote, !m.has(noBackslashEscapes))
 			if n < 0 {
 				return 0, rowShort
 			}

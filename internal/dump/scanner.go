@@ -70,6 +70,10 @@ func (s *Scanner) Next() (Statement, error) {
 	return st, nil
 }
 
+// Wide says that the client's character set has characters whose second byte looks like a backslash or a backtick: of a
+// statement it is known where it ends, but not what it holds.
+func (s *Scanner) Wide() bool { return s.f.lex.session.now.has(wide) }
+
 // count takes note of the present statement.
 func (s *Scanner) count() error {
 	if in := &s.f.inserts; in.is {

@@ -70,9 +70,13 @@ func (l *lexer) quoted(buf []byte, i int, eof bool) (int, event) {
 		l.quote == '"' && !l.session.now.has(noBackslashEscapes) && !l.session.now.has(ansiQuotes)
 	from := i
 	for {
-		n := indexQuote(buf[i:], l.quote, escapes)
+		n := l.session.now.indexQuote(buf[i:], l.quote, escapes)
 		if n < 0 {
-			i = len(buf)
+			if rest := buf[i:]; !eof && l.session.now.half(rest) {
+				i = len(buf) - 1 // the other byte of that character is not here yet
+			} else {
+				i = len(buf)
+			}
 			break
 		}
 		i += n

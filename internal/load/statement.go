@@ -26,13 +26,32 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		}
 	}
 	name := l.resolve(class.Database, class.Table)
+	if !l.alone && keepsAnswers(class.Kind) && dump.AsksForLast(text) {
+		return &dump.Error{File: l.name, Line: st.Line, Msg: "it asks what the statement before it has done (ROW_COUNT() or the like), which is sent in another way here",
+			Hint: "put the number there that it is to be, or load the file with ramaria sql"}
+	}
 	switch class.Kind {
 	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse:
 		return l.set(ctx, st, string(text), class)
+	case dump.StatementUnlock:
+		if l.open.locked { // only then it commits
+			l.open.commit()
+		}
+		l.open.locked = false
+		if !l.alone {
+			return nil
+		}
 	case dump.StatementLock, dump.StatementBegin, dump.StatementCommit:
 		l.open.commit()
+		if class.Kind != dump.StatementCommit {
+			l.open.locked = class.Kind == dump.StatementLock // BEGIN gives them up
+		}
 		if !l.alone { // workers would wait for the locks for ever, and see nothing of transactions
-			l.open.begun = class.Kind == dump.StatementBegin
+			l.open.begun = class.Kind == dump.StatementBegin || class.Chain
+			return nil
+		}
+	case dump.StatementSavepoint:
+		if !l.alone { // nobody goes back to it
 			return nil
 		}
 	case dump.StatementRollback:
@@ -42,6 +61,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		}
 		l.open.commit()
 		if !l.alone {
+			l.open.begun = class.Chain
 			return nil
 		}
 	case dump.StatementKeys:
@@ -137,6 +157,15 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		return l.whereabouts(ctx)
 	}
 	return nil
+}
+
+// keepsAnswers says that a statement of a kind can put what it is answered where the dump has it; a query only shows it.
+func keepsAnswers(kind dump.StatementKind) bool {
+	switch kind {
+	case dump.StatementRows, dump.StatementSet, dump.StatementSetTransactions, dump.StatementUnknown:
+		return true
+	}
+	return false
 }
 
 // whole says that statements of a kind do all or nothing, so that they can be sent again.

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -12,6 +11,8 @@ import (
 type transaction struct {
 	// begun says that there was a BEGIN, manual that autocommit is off.
 	begun, manual bool
+	// locked says that tables are locked.
+	locked bool
 	// line is where it has changed something first, 0 if it has not.
 	line int
 }
@@ -33,11 +34,15 @@ func (t *transaction) note(kind dump.StatementKind, line int, text []byte) {
 	case dump.StatementRows:
 		t.changed(line)
 	case dump.StatementUnknown:
-		word, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte(" "))
-		if slices.Contains([]string{"call", "execute", "insert", "replace", "update", "delete"}, strings.ToLower(string(word))) {
+		if slices.Contains([]string{"call", "execute", "insert", "replace", "update", "delete"}, strings.ToLower(dump.FirstWord(text))) {
 			t.changed(line)
 		}
-	case dump.StatementQuery:
+	case dump.StatementQuery, dump.StatementUnlock, dump.StatementSavepoint:
+	case dump.StatementOther:
+		// SET GLOBAL and DO commit nothing.
+		if word := dump.FirstWord(text); !strings.EqualFold(word, "set") && !strings.EqualFold(word, "do") {
+			t.commit()
+		}
 	default:
 		t.commit()
 	}

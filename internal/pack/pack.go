@@ -152,22 +152,37 @@ func (p *packer) statement(st *dump.Statement) error {
 	class := dump.Classify(text, st.Delimiter)
 	name := p.resolve(class.Database, class.Table)
 	if p.odd {
+		if err := p.transaction(class, st); err != nil {
+			return err
+		}
 		p.out.statement(st.Text, st.Delimiter)
 		return nil
 	}
-	if class.Kind == dump.StatementLock && p.lock(text) {
-		return nil
+	switch class.Kind {
+	case dump.StatementLock, dump.StatementUnlock:
+		if p.lock(class.Kind == dump.StatementUnlock) {
+			return nil
+		}
+	case dump.StatementRows, dump.StatementSet, dump.StatementSetTransactions, dump.StatementUnknown:
+		if dump.AsksForLast(text) {
+			return &dump.Error{File: p.name, Line: st.Line, Msg: "it asks what the statement before it has done (ROW_COUNT() or the like), which is written in another way here",
+				Hint: "put the number there that it is to be"}
+		}
 	}
 	if p.concernsForeign(class, name, text) {
 		p.makeForeign()
 	}
-	if err := p.transaction(class, text, st); err != nil {
+	if err := p.transaction(class, st); err != nil {
 		return err
 	}
 	p.out.statement(st.Text, st.Delimiter)
 	switch class.Kind {
 	case dump.StatementSet, dump.StatementSetTransactions:
 		p.session.set(text)
+		if p.scanner.Wide() {
+			p.odd = true
+			clear(p.tables)
+		}
 	case dump.StatementUse:
 		p.database = class.Database
 	case dump.StatementCreateTable:
@@ -191,8 +206,7 @@ func (p *packer) statement(st *dump.Statement) error {
 // keys could not be made under them. A session that loads a dump locks out only those that would read
 // half of a table, and these see nothing of it before the COMMIT. It returns false for an UNLOCK
 // TABLES of other locks.
-func (p *packer) lock(text []byte) bool {
-	unlock := bytes.EqualFold(firstWord(text), []byte("unlock"))
+func (p *packer) lock(unlock bool) bool {
 	if unlock && !p.locked {
 		return false
 	}
@@ -205,7 +219,7 @@ func (p *packer) lock(text []byte) bool {
 }
 
 // transaction follows the transactions of the dump.
-func (p *packer) transaction(class dump.StatementClass, text []byte, st *dump.Statement) error {
+func (p *packer) transaction(class dump.StatementClass, st *dump.Statement) error {
 	s := &p.session
 	switch class.Kind {
 	case dump.StatementBegin:
@@ -213,18 +227,18 @@ func (p *packer) transaction(class dump.StatementClass, text []byte, st *dump.St
 		s.begun = true
 	case dump.StatementCommit:
 		s.committed()
-		s.begun = contains(text, "chain") && !contains(text, "no")
+		s.begun = class.Chain
 	case dump.StatementRollback:
 		if s.lost {
 			return &dump.Error{File: p.name, Line: st.Line, Msg: "ROLLBACK would take back rows that were committed before their keys are made",
 				Hint: "remove what is taken back"}
 		}
 		s.committed()
-		s.begun = contains(text, "to") || contains(text, "chain")
+		s.begun = class.Chain
 	case dump.StatementCreateTable, dump.StatementDropTable, dump.StatementTrigger, dump.StatementStoredObject, dump.StatementKeys, dump.StatementLock:
 		s.committed() // as the server does before
 		s.begun = false
-	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse, dump.StatementQuery:
+	case dump.StatementSet, dump.StatementSetTransactions, dump.StatementUse, dump.StatementQuery, dump.StatementUnlock, dump.StatementSavepoint:
 	default:
 		s.dirty = true
 	}

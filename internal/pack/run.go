@@ -181,7 +181,7 @@ func (p *packer) concernsForeign(class dump.StatementClass, name dump.TableName,
 		return false
 	}
 	switch class.Kind {
-	case dump.StatementStoredObject, dump.StatementLock, dump.StatementKeys, dump.StatementQuery, dump.StatementCommit, dump.StatementTrigger:
+	case dump.StatementStoredObject, dump.StatementLock, dump.StatementUnlock, dump.StatementKeys, dump.StatementQuery, dump.StatementCommit, dump.StatementSavepoint, dump.StatementTrigger:
 		return false
 	case dump.StatementSet, dump.StatementSetTransactions:
 		return p.session.leavesChecksOff(text)
