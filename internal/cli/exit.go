@@ -7,6 +7,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/archive"
+	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -20,7 +21,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitNotFound    = 3 // no such instance, image or volume, or it must run and does not
+	exitNotFound    = 3 // no such instance, cluster, image or volume, or it must run and does not
 	exitNoRoom      = 4 // it does not fit in the volume or in memory
 	exitInterrupted = 130
 
@@ -67,7 +68,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
+	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, cluster.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
 		return exitNotFound
 	}
 	return exitError
