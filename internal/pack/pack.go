@@ -276,7 +276,7 @@ func (p *packer) filled() {
 
 // other forgets what an unknown statement may have changed.
 func (p *packer) other(text []byte) {
-	switch strings.ToLower(string(firstWord(text))) {
+	switch strings.ToLower(dump.FirstWord(text)) {
 	case "truncate", "grant", "revoke", "analyze", "optimize", "repair", "do":
 		p.filled()
 		return
@@ -291,15 +291,6 @@ func (p *packer) resolve(database, name string) dump.TableName {
 		database = p.database
 	}
 	return dump.TableName{Database: database, Name: name}
-}
-
-// firstWord returns the letters that text begins with.
-func firstWord(text []byte) []byte {
-	n := 0
-	for n < len(text) && n < 16 && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
-		n++
-	}
-	return text[:n]
 }
 
 // contains looks for a word in lower case, wherever it stands.
