@@ -269,7 +269,7 @@ func (h *testHome) checkAll(what, dsns string, l *appends) {
 		db := openDSN(h.t, dsn)
 		var lost int
 		var faults []string
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // it applies what the others have
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) { // it applies what the others have
 			if lost, faults = l.check(db); lost == 0 && len(faults) == 0 || time.Now().After(end) {
 				break
 			}

@@ -102,7 +102,7 @@ func (s *plainSource) sameAs(replica *sql.DB) {
 		return slices.DeleteFunc(slices.Clone(s.h.picture(db)), apart.MatchString)
 	}
 	want := picture(s.db)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		diff := cmp.Diff(want, picture(replica))
 		if diff == "" {
 			return
