@@ -42,6 +42,11 @@ func TestUI(t *testing.T) {
 	b.open(link)
 	b.until("both rows", `document.querySelectorAll(".inst").length === 2`)
 	b.until("it is live", `document.querySelector("#live.on") !== null`)
+	b.evaluate(`void import("./plots.js").then(m => { window.plots = m })`)
+	b.until("the plots are there", `window.plots !== undefined`)
+	if got := b.text(`[0, 1, 2, 5].map(n => plots.tick(n * plots.ROUND[28])).join()`); got != "0 B,256 MB,512 MB,1.25 GB" {
+		t.Errorf("an axis of bytes has %s", got)
+	}
 
 	command := func(words string) string { return "ramaria --home " + h.home + " " + words }
 	one := func(instance, statement string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/software"
+	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
 // specFlags are the flags that `up` and `run` share: what an instance is made of.
@@ -114,6 +115,9 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	}
 	if o.front != 0 && o.front == o.port {
 		return instance.Spec{}, usageError{fmt.Errorf("use --front %d: that is the server's own port\nhint: --front %d", o.front, o.front+1)}
+	}
+	if _, err := volume.ParseSpec(cmp.Or(o.volume, string(volume.Auto))); err != nil {
+		return instance.Spec{}, usageError{err}
 	}
 	listen, err := o.listenAPI()
 	if err != nil {

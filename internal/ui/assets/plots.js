@@ -35,10 +35,10 @@ export class History {
 const range = least => (_, low, high) => [0, Math.max(least, (high || 0) * 1.15)];
 
 // ROUND are the distances of ticks of bytes, so that each has a round number; of others uPlot knows them.
-const ROUND = Array.from({ length: 41 }, (_, n) => 2 ** n);
+export const ROUND = Array.from({ length: 41 }, (_, n) => 2 ** n);
 
 // tick is a number of bytes at an axis: of 256 MB the fifth is 1.25 GB.
-function tick(n) {
+export function tick(n) {
   const unit = n < 1 ? 0 : Math.min(4, Math.floor(Math.log2(n) / 10));
   return +(n / 2 ** (10 * unit)).toFixed(2) + " " + ["B", "KB", "MB", "GB", "TB"][unit];
 }
