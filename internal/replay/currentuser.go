@@ -24,7 +24,7 @@ var currentUserErrors = []int{1133, 1962}
 // roleOfCurrentUser is such a statement: GRANT or REVOKE, of what, the role, and how. ofCurrentUser finds one in what an
 // applier says of it, and saysCurrentUser in the log.
 const roleOfCurrentUser = `\s*(GRANT|REVOKE)\s+(ADMIN\s+OPTION\s+FOR\s+)?` +
-	"(`(?:[^`]|``)+`|'(?:[^']|'')+'|[\\w$\\x80-\\x{10ffff}]+)" +
+	"(`(?:[^`]|``)+`|'(?:[^']|'')+'|(?-i:[\\w$\\x80-\\x{10ffff}]+))" +
 	`\s+(?:TO|FROM)\s+CURRENT_USER(?:\s*\(\s*\))?(\s+WITH\s+ADMIN\s+OPTION)?\s*;?\s*`
 
 var (
