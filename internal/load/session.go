@@ -28,14 +28,14 @@ func (s *session) exec(ctx context.Context, text string) error {
 func (s *session) alter(ctx context.Context, text string) error {
 	ctx = context.WithoutCancel(ctx)
 	// A definition that CREATE TABLE accepted in another sql_mode must not be refused now.
-	if err := s.exec(ctx, "SET @ramaria_mode = @@sql_mode, sql_mode = ''"); err != nil {
+	if err := s.exec(ctx, "SET @ramaria_mode = @@sql_mode, sql_mode = '', @ramaria_wait = @@lock_wait_timeout, lock_wait_timeout = DEFAULT"); err != nil {
 		return err
 	}
 	err := s.exec(ctx, text)
 	for try := 1; dbconn.LockTimeout(err) && try < maxTries; try++ {
 		err = s.exec(ctx, text)
 	}
-	if back := s.exec(ctx, "SET sql_mode = @ramaria_mode"); err == nil {
+	if back := s.exec(ctx, "SET sql_mode = @ramaria_mode, lock_wait_timeout = @ramaria_wait"); err == nil {
 		err = back
 	}
 	return err

@@ -2,9 +2,14 @@ package load
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -127,6 +132,65 @@ func TestCharactersLikeQuotes(t *testing.T) {
 		}
 		if !strings.Contains(last, "INSERT INTO") {
 			t.Error("there were no rows to compare")
+		}
+	})
+}
+
+// TestTurnsOfOthers: rows wait for a statement that wants their table for itself, and that for rows of another table,
+// which are held back until the turn of the first. No server takes that for a deadlock.
+func TestTurnsOfOthers(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		s.clear(t)
+		s.exec(t, "USE d; CREATE TABLE p (a INT PRIMARY KEY) ENGINE=InnoDB; CREATE TABLE q (a INT PRIMARY KEY) ENGINE=InnoDB")
+		var one, both *sql.Conn
+		for _, c := range []**sql.Conn{&one, &both} {
+			var err error
+			if *c, err = s.db.Conn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			defer (*c).Close()
+		}
+		until := func(what, count string, n int) {
+			t.Helper()
+			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				if got := s.strings(t, count); slices.Equal(got, []string{strconv.Itoa(n)}) {
+					return
+				} else if time.Now().After(end) {
+					t.Fatalf("%s: %s, want %d", what, got, n)
+				}
+			}
+		}
+		const waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock%'"
+		if _, err := one.ExecContext(t.Context(), "LOCK TABLES d.p WRITE"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		locked, loaded := make(chan error, 1), make(chan error, 1)
+		go func() {
+			loaded <- s.load(ctx, strings.NewReader("INSERT INTO p VALUES (1);\nINSERT INTO q VALUES (2);\n"))
+		}()
+		until("one waits for p", waiting, 1)
+		time.Sleep(300 * time.Millisecond) // the rows of q are in meanwhile, and held
+		go func() {
+			_, err := both.ExecContext(ctx, "LOCK TABLES d.p WRITE, d.q WRITE")
+			locked <- err
+		}()
+		until("two wait for p", waiting, 2)
+		if _, err := one.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-locked; err != nil {
+			t.Fatalf("who wants both tables: %v", err)
+		}
+		if _, err := both.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-loaded; err != nil {
+			t.Error(err)
+		}
+		if got := s.strings(t, "SELECT a FROM d.p UNION ALL SELECT a FROM d.q"); !slices.Equal(got, []string{"1", "2"}) {
+			t.Errorf("there are %s", got)
 		}
 	})
 }

@@ -62,11 +62,12 @@ func (l *loader) toil(ctx context.Context, first *chunk) {
 	}
 }
 
-// A worker that meets rows that another holds back until its turn does not wait for them. One whose
-// turn it is waits as a client does.
+// A worker that meets rows that another holds back until its turn does not wait for them, nor for a statement that
+// wants the table for itself, as CREATE TABLE with a foreign key to it: that one may wait for what another worker holds
+// until the turn of this one, which no server takes for a deadlock. One whose turn it is waits as a client does.
 const (
-	shortWait = "SET innodb_lock_wait_timeout = 1"
-	longWait  = "SET innodb_lock_wait_timeout = DEFAULT"
+	shortWait = "SET innodb_lock_wait_timeout = 1, lock_wait_timeout = 1"
+	longWait  = "SET innodb_lock_wait_timeout = DEFAULT, lock_wait_timeout = DEFAULT"
 )
 
 // finish takes note of the end of a chunk, and makes the keys of a table whose last it was.
