@@ -23,7 +23,7 @@ import (
 // stuckFor is how long a commit is watched that must wait, and soon how long one may take that must not.
 const (
 	stuckFor = 300 * time.Millisecond
-	soon     = 40 * time.Second
+	soon     = 4 * time.Minute
 )
 
 // answer is a statement that was sent.

@@ -44,6 +44,8 @@ type promises struct {
 	routines bool
 	// unseen is since when the looks at these have failed, zero if the last one has not.
 	unseen time.Time
+	// lookWithin is how long the next of them may take: longer behind one that was cut off, 0 for the usual.
+	lookWithin time.Duration
 }
 
 // lookAtPromises takes a look, and puts back what it can.
@@ -150,15 +152,20 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 	if w.keeper == nil {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, watchInterval)
+	p := &w.promises
+	p.lookWithin = max(p.lookWithin, watchInterval)
+	limited, cancel := context.WithTimeout(ctx, p.lookWithin)
 	defer cancel()
 	looked := time.Now()
 	now, err := dbconn.BesideLog(limited, w.db, w.inst.Server.Flavour == server.MySQL, w.inst.Server.Family().Blinding())
 	if err != nil {
+		if limited.Err() != nil { // as on a machine with 30 times the work that it can do
+			p.lookWithin = min(2*p.lookWithin, routinesPatience)
+		}
 		w.unseen(ctx, looked, err)
 		return err
 	}
-	p := &w.promises
+	p.lookWithin = 0
 	w.keeper.Look(now)
 	if !p.routines { // once, and there may be many
 		patient, cancel := context.WithTimeout(ctx, routinesPatience)
@@ -187,7 +194,7 @@ func (w *watch) lookBesideLog(ctx context.Context) error {
 }
 
 // lookPatience is how long it may not be seen who may switch the log off, and routinesPatience how long the look at all
-// routines may take, which holds up what else the supervisor does.
+// routines may take, which holds up what else the supervisor does, and each other look once shorter ones were cut off.
 const lookPatience, routinesPatience = 20 * time.Second, 5 * time.Second
 
 // unseen notes that a look which began at a time has failed. Where that goes on, somebody may see to it, who has locked a
