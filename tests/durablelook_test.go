@@ -83,9 +83,11 @@ func TestDurableLookView(t *testing.T) {
 	t.Parallel()
 	d := newDurable(t, "shm")
 	d.begin(t)
+	// The function has its database before it, or the view, which is in mysql, does not find it; and the table has no rows for
+	// which one would be called in a condition.
 	send(d.db, "CREATE TABLE called (who VARCHAR(99))", "CREATE FUNCTION lure() RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER "+
 		"BEGIN INSERT INTO called VALUES (CURRENT_USER()); RETURN 1; END",
-		"RENAME TABLE mysql.servers TO mysql.kept", "CREATE SQL SECURITY INVOKER VIEW mysql.servers AS SELECT * FROM mysql.kept WHERE lure() = 1").comes(t, "a view")
+		"RENAME TABLE mysql.servers TO mysql.kept", "CREATE SQL SECURITY INVOKER VIEW mysql.servers AS SELECT app.lure() AS Server_name").comes(t, "a view")
 	d.blindFor(t, "a view in the place of a table of the server's own")
 	if called, err := column(t.Context(), d.root, "SELECT who FROM called"); err != nil || len(called) > 0 {
 		t.Errorf("its function was called by %q: %v", called, err)
