@@ -211,9 +211,11 @@ func TestObjectsBehindFault(t *testing.T) {
 				t.Errorf("got %v, want error 1062", err)
 			}
 			s.exec(t, "DROP TABLE d.bad")
-			if diff := cmp.Diff(want, s.content(t)); diff != "" {
+			is := s.content(t)
+			if diff := cmp.Diff(want, is); diff != "" {
 				t.Errorf("%s was carried out:\n%s", behind, diff)
 			}
+			want = is // the next is not blamed for it
 		}
 	})
 }
