@@ -88,7 +88,7 @@ func TestDurableLookView(t *testing.T) {
 	send(d.db, "CREATE TABLE called (who VARCHAR(99))", "CREATE FUNCTION lure() RETURNS INT NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER "+
 		"BEGIN INSERT INTO called VALUES (CURRENT_USER()); RETURN 1; END",
 		"RENAME TABLE mysql.servers TO mysql.kept", "CREATE SQL SECURITY INVOKER VIEW mysql.servers AS SELECT app.lure() AS Server_name").comes(t, "a view")
-	d.blindFor(t, "a view in the place of a table of the server's own")
+	d.blindFor(t, "a view in the place of a table of the server's own\nhint: DROP VIEW, and RENAME the table back, before anything else")
 	if called, err := column(t.Context(), d.root, "SELECT who FROM called"); err != nil || len(called) > 0 {
 		t.Errorf("its function was called by %q: %v", called, err)
 	}

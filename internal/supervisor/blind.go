@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,6 +15,9 @@ func (s *Supervisor) alarm() <-chan struct{} {
 	return s.keeper.Alarm()
 }
 
+// viewInPlace is what the keeper is told of a view in the place of a table of the server's own.
+const viewInPlace = "nobody can look who may: there is a view in the place of a table of the server's own"
+
 // blindWarning is said of sessions that may have committed what the log does not have, "" while there are none. What they did
 // a base backup is to have; what they will do nothing has until the server is restarted.
 func (w *watch) blindWarning() string {
@@ -21,8 +25,12 @@ func (w *watch) blindWarning() string {
 	if b.Since.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("since %s commits may be missing in the archive, since a session may have switched the log off: %s\nhint: ramaria down %s && ramaria up %[3]s ends all sessions, and takes from the application's account the rights that it has too much; before that, REVOKE those of roles, and drop other accounts that are not yours",
-		b.Since.Local().Format(time.DateTime), strings.Join(b.Why, "; "), w.inst.Name)
+	first := ""
+	if slices.Contains(b.Why, viewInPlace) {
+		first = "DROP VIEW, and RENAME the table back, before anything else: no server starts with such a view; then "
+	}
+	return fmt.Sprintf("since %s commits may be missing in the archive, since a session may have switched the log off: %s\nhint: %sramaria down %s && ramaria up %[4]s ends all sessions, and takes from the application's account the rights that it has too much; before that, REVOKE those of roles, and drop other accounts that are not yours",
+		b.Since.Local().Format(time.DateTime), strings.Join(b.Why, "; "), first, w.inst.Name)
 }
 
 // blindSince is since when there are such sessions, nil if there are none.

@@ -206,7 +206,7 @@ func (w *watch) unseen(ctx context.Context, began time.Time, why error) {
 	defer cancel()
 	switch {
 	case dbconn.IsView(why): // which no lock explains
-		w.keeper.Blinded("nobody can look who may: there is a view in the place of a table of the server's own")
+		w.keeper.Blinded(viewInPlace)
 	case w.archiveWarning() != "", w.keeper.Fenced(), w.db.PingContext(ctx) != nil:
 		p.unseen = time.Time{}
 	case p.unseen.IsZero():
