@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -180,8 +181,12 @@ func pauseAfter(took time.Duration) time.Duration {
 	return max(watchInterval, min(watchShare*took, max(watchMost, busyShare*took)))
 }
 
-// note logs an error, once for as long as it stays the same.
+// note logs an error, once for as long as it stays the same. A look that was broken off since the
+// instance ends is no trouble: ramaria run would show it to who runs a short command.
 func (w *watch) note(what string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	text := ""
 	if err != nil {
 		text = err.Error()

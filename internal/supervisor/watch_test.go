@@ -3,7 +3,9 @@ package supervisor
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -123,6 +125,20 @@ func TestNoteOnce(t *testing.T) {
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 3 {
 		t.Errorf("%d lines, want 3:\n%s", lines, log.String())
+	}
+}
+
+// TestNoteBrokenOff: what a look could not ask since the instance ends is not logged.
+func TestNoteBrokenOff(t *testing.T) {
+	var log bytes.Buffer
+	w := &watch{Supervisor: &Supervisor{log: slog.New(slog.NewTextHandler(&log, nil))}}
+	w.note("x", fmt.Errorf("query: %w", context.Canceled))
+	if log.Len() != 0 {
+		t.Errorf("it was logged: %s", log.String())
+	}
+	w.note("x", fmt.Errorf("query: %w", context.DeadlineExceeded))
+	if log.Len() == 0 {
+		t.Error("a server that does not answer in time was not logged")
 	}
 }
 
