@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ const (
 	EnvToken     = "RAMARIA_TOKEN"
 	EnvTokenFile = "RAMARIA_TOKEN_FILE"
 )
+
+// maxTokenFile is how many bytes a file with a token has at most; a token has some dozens.
+const maxTokenFile = 4096
 
 // dialTime is how long a connection to another machine may take, with its TLS.
 const dialTime = 15 * time.Second
@@ -80,16 +84,34 @@ func Token() (string, error) {
 func tokenFromEnv() (string, error) {
 	token := os.Getenv(EnvToken)
 	if path := os.Getenv(EnvTokenFile); token == "" && path != "" {
-		b, err := os.ReadFile(path)
-		if err != nil {
+		var err error
+		if token, err = readToken(path); err != nil {
 			return "", fmt.Errorf("read token: %w", err)
 		}
-		token = string(b)
 	}
 	if strings.TrimSpace(token) == "" {
 		return "", fmt.Errorf("the token is missing: neither %s nor %s is set\nhint: ramaria env --format remote, on the instance's machine, has it", EnvToken, EnvTokenFile)
 	}
 	return token, nil
+}
+
+// readToken reads the token in a file. One that never ends, such as a device, would otherwise take all memory.
+func readToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(b) > maxTokenFile:
+		return "", fmt.Errorf("%s: it has more than %d bytes, and is no token", path, maxTokenFile)
+	case strings.TrimSpace(string(b)) == "":
+		return "", fmt.Errorf("%s: it is empty", path)
+	}
+	return string(b), nil
 }
 
 // dial connects, and makes sure that it is the instance. Only then anything is sent.

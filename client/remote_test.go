@@ -155,4 +155,17 @@ func TestRemoteRefuses(t *testing.T) {
 	if _, err := New(good).Status(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
+	endless := filepath.Join(t.TempDir(), "endless") // sparse, so that a failure does not take the memory of the machine
+	if err := os.WriteFile(endless, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(endless, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/dev/null": "it is empty", endless: "is no token"} {
+		t.Setenv(EnvTokenFile, path)
+		if _, err := New(good).Status(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
 }
