@@ -48,10 +48,13 @@ func (e *Engine) fetchImage(ctx context.Context, url, id string) error {
 		_, err := r.Manifest(look, id)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.pullImage(ctx, url, id, pullPatience)
 	}
-	return e.pullImage(ctx, url, id, pullPatience)
+	if err != nil {
+		return fmt.Errorf("%s: %w", EnvImages, err) // nobody typed the URL
+	}
+	return nil
 }
 
 func (e *Engine) pullImage(ctx context.Context, url, id string, patience time.Duration) error {
