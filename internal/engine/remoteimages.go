@@ -111,7 +111,10 @@ func (e *Engine) PushImage(ctx context.Context, prefix, place string) (url strin
 	}
 	place = at.Pinned().String()
 	w, terminal := e.progress()
-	err = withRemote(place, func(r remote.Images) error { // first: to save takes long
+	err = withRemote(place, func(r remote.Images) error {
+		if err := r.Reach(ctx); err != nil { // before the image is saved, which takes long
+			return err
+		}
 		saved, err := e.savedImage(ctx, prefix)
 		if err != nil {
 			return err

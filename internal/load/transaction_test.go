@@ -148,7 +148,7 @@ func TestTurnsOfOthers(t *testing.T) {
 			if *c, err = s.db.Conn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			defer (*c).Close()
+			t.Cleanup(func() { (*c).Close() })
 		}
 		until := func(what, count string, n int) {
 			t.Helper()

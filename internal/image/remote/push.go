@@ -13,6 +13,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 )
 
+// Reach asks whether the bucket is there and may be looked at.
+func (r Images) Reach(ctx context.Context) error {
+	for _, err := range r.Store.List(ctx, "", "") { // the first one says it
+		return err
+	}
+	return nil
+}
+
 // Push copies a saved image there, and reports whether it was there already, with all of its pieces. Pieces that an
 // earlier push has left, as it was cut off, are not sent again. progress is told of the bytes that are there.
 func (r Images) Push(ctx context.Context, saved *image.Saved, progress io.Writer) (already bool, err error) {
