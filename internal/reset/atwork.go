@@ -13,7 +13,12 @@ import (
 // workPatience is how long a statement without a transaction may go on while a database waits to
 // be put back. Who has the answer to a statement may ask for that before the server calls the
 // session idle: such a one must not be ended.
-const workPatience = 100 * time.Millisecond
+// On a busy machine the server's thread may wait for a processor that long; each question of ours waits
+// for one, too, and it has had its turn long before the last of workQuestions.
+const (
+	workPatience  = 100 * time.Millisecond
+	workQuestions = 40
+)
 
 // statements are those at work in sessions of a user when they were first asked for. What has
 // written nothing yet, or writes to a table that knows no transactions, has none open, and
@@ -23,6 +28,7 @@ type statements struct {
 	now   []dbconn.Session
 	first map[uint64]string // by thread; nil before they were asked for
 	since time.Time
+	asked int      // how often, since then
 	ended []uint64 // the threads whose time was up
 }
 
@@ -43,6 +49,7 @@ func (w *statements) done() bool {
 	if w.first == nil {
 		w.first, w.since = list, time.Now()
 	}
+	w.asked++
 	maps.DeleteFunc(w.first, func(thread uint64, statement string) bool {
 		now, still := list[thread]
 		if statement == "" {
@@ -72,7 +79,7 @@ func works(s dbconn.Session) bool {
 
 // end waits for a moment, and ends what has had its time.
 func (w *statements) end(ctx context.Context, s *Session) error {
-	if time.Since(w.since) >= workPatience {
+	if time.Since(w.since) >= workPatience && w.asked >= workQuestions {
 		threads := slices.Collect(maps.Keys(w.first))
 		w.ended = append(w.ended, threads...)
 		return s.kill(ctx, threads)
