@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,7 +13,11 @@ func TestXAFormats(t *testing.T) {
 	f := newFenced(t)
 	f.exec(t, "CREATE TABLE t (a INT PRIMARY KEY)")
 	xa := func(statement string) { // each by a session of its own
-		if err := <-f.send(statement); err != nil {
+		err := <-f.send(statement)
+		for end := time.Now().Add(soon); err != nil && strings.Contains(err.Error(), "XAER_NOTA") && time.Now().Before(end); time.Sleep(untilPause) {
+			err = <-f.send(statement) // the session that prepared it has not gone yet
+		}
+		if err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
