@@ -50,12 +50,13 @@ func TransactionsByReport(user string, into *[]Transaction) Question {
 // TransactionsBySchema asks performance_schema, since MySQL's report does not tell those
 // that only read. Without it nothing is seen at all.
 // It is read without a lock, and on a busy machine sometimes shows the last transaction of an idle
-// session as active: ask twice before doing anything about one.
+// session as active: ask twice before doing anything about one. A connection that has had none yet, whose number
+// is 0 then, shows what is left of one that had its place before it, as by XA PREPARE and the end of that connection.
 // https://dev.mysql.com/doc/refman/8.4/en/performance-schema-events-transactions-current-table.html
 func TransactionsBySchema(user string, into *[]Transaction) Question {
 	return Question{"SELECT t.processlist_id, e.xa_state = 'PREPARED', @@performance_schema " +
 		"FROM (SELECT 1) one LEFT JOIN (performance_schema.threads t JOIN performance_schema.events_transactions_current e " +
-		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE') ON t.processlist_user = " + Quote(user), func(rows *sql.Rows) error {
+		"ON e.thread_id = t.thread_id AND e.state = 'ACTIVE' AND e.event_id > 0) ON t.processlist_user = " + Quote(user), func(rows *sql.Rows) error {
 		var thread sql.Null[uint64]
 		var prepared sql.NullBool
 		var on bool

@@ -3,6 +3,7 @@ package dbconn_test
 import (
 	"database/sql"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,4 +103,79 @@ func ended(t *testing.T, own *sql.Conn, id uint64) {
 		time.Sleep(time.Millisecond)
 	}
 	t.Fatal("a connection stays")
+}
+
+// TestTransactionsOfThoseBefore: a connection that has had no transaction yet has none, whatever one had whose place
+// in the server's tables it got.
+func TestTransactionsOfThoseBefore(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, want string) {
+		srv := servertest.Start(t, servertest.Find(t, want))
+		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO a.t VALUES (1);"+
+			"CREATE USER lessee@localhost IDENTIFIED BY 'x_aA1x_aA1'; GRANT ALL ON a.* TO lessee@localhost;")
+		db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		own, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		const places = 300 // more than the server makes at once
+		open := func() (*sql.DB, *sql.Conn, uint64) {
+			t.Helper()
+			lessee, err := dbconn.Open(srv.Endpoint.Socket, dbconn.Login{User: "lessee", Password: "x_aA1x_aA1"}, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := lessee.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var id uint64
+			if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			return lessee, conn, id
+		}
+		for n := range places {
+			lessee, conn, id := open()
+			statements := [][]string{
+				{"BEGIN", "SELECT * FROM t"},
+				{"XA START 'x'", "SELECT * FROM t"},
+				{"XA START 'x'", "INSERT INTO t VALUES (5)", "XA END 'x'", "XA PREPARE 'x'"},
+			}[n%3]
+			for _, s := range statements {
+				if _, err := conn.ExecContext(t.Context(), s); err != nil {
+					t.Fatal(s, err)
+				}
+			}
+			if n%2 == 0 {
+				if _, err := own.ExecContext(t.Context(), "KILL "+strconv.FormatUint(id, 10)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			conn.Close()
+			lessee.Close()
+			ended(t, own, id)
+			for n%3 == 2 {
+				if _, err := own.ExecContext(t.Context(), "XA ROLLBACK 'x'"); err == nil {
+					break
+				} else if !strings.Contains(err.Error(), "XAER") {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		for range places {
+			lessee, conn, id := open()
+			if list, err := srv.Dialect().OpenTransactions(t.Context(), own, "lessee"); err != nil || len(list) > 0 {
+				t.Errorf("%v (%v) of connection %d", list, err, id)
+			}
+			conn.Close()
+			lessee.Close()
+			ended(t, own, id)
+		}
+	})
 }
