@@ -173,6 +173,11 @@ func TestTransactionsOfThoseBefore(t *testing.T) {
 			if list, err := srv.Dialect().OpenTransactions(t.Context(), own, "lessee"); err != nil || len(list) > 0 {
 				t.Errorf("%v (%v) of connection %d", list, err, id)
 			}
+			if err := srv.Dialect().PreparedByOthers(t.Context(), own, "another", func(_ uint32, global, _ string) {
+				t.Errorf("connection %d has prepared %s", id, global)
+			}); err != nil {
+				t.Fatal(err)
+			}
 			conn.Close()
 			lessee.Close()
 			ended(t, own, id)
