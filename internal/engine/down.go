@@ -182,8 +182,11 @@ func waitGone(ctx context.Context, p *sys.Process, pid int, lock string) error {
 		limited, cancel := context.WithTimeout(ctx, lockPoll)
 		err := p.WaitExit(limited)
 		cancel()
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil { // the end of limited may have come first
+			return fmt.Errorf("wait for process %d: %w", pid, ctx.Err())
 		}
 		if held, err := sys.Held(lock); err != nil || !held && sys.Exiting(pid) {
 			return err

@@ -20,7 +20,9 @@ func TestSwap(t *testing.T) {
 	if err := NewSwap(path, 1<<20); err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
-	if err := SwapOff(path); err != nil {
+	if err := SwapOff(path); errors.Is(err, syscall.EPERM) {
+		t.Skip("SKIPPED: ", err)
+	} else if err != nil {
 		t.Errorf("not in use: %v", err)
 	}
 	err = SwapOn(path)
