@@ -14,19 +14,7 @@ import (
 // TestOpenTransactions opens transactions of every sort, and looks at once.
 func TestOpenTransactions(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		srv := servertest.Start(t, servertest.Find(t, want))
-		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO a.t VALUES (1);"+
-			"CREATE USER lessee@localhost IDENTIFIED BY 'x_aA1x_aA1'; GRANT ALL ON a.* TO lessee@localhost;")
-		db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		own, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer own.Close()
+		srv, own := withLessee(t, want)
 		for _, tc := range []struct {
 			name       string
 			statements []string
@@ -89,6 +77,25 @@ func TestOpenTransactions(t *testing.T) {
 	})
 }
 
+// withLessee starts a server with a database and the account of a lease, and connects to it as Ramaria does.
+func withLessee(t *testing.T, want string) (*servertest.Running, *sql.Conn) {
+	t.Helper()
+	srv := servertest.Start(t, servertest.Find(t, want))
+	srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO a.t VALUES (1);"+
+		"CREATE USER lessee@localhost IDENTIFIED BY 'x_aA1x_aA1'; GRANT ALL ON a.* TO lessee@localhost;")
+	db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	own, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.Close() })
+	return srv, own
+}
+
 // ended waits until a connection is gone.
 func ended(t *testing.T, own *sql.Conn, id uint64) {
 	t.Helper()
@@ -109,19 +116,7 @@ func ended(t *testing.T, own *sql.Conn, id uint64) {
 // in the server's tables it got.
 func TestTransactionsOfThoseBefore(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, want string) {
-		srv := servertest.Start(t, servertest.Find(t, want))
-		srv.Load(t, "CREATE DATABASE a; CREATE TABLE a.t (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO a.t VALUES (1);"+
-			"CREATE USER lessee@localhost IDENTIFIED BY 'x_aA1x_aA1'; GRANT ALL ON a.* TO lessee@localhost;")
-		db, err := srv.Dialect().OpenUnlogged(srv.Endpoint.Socket, srv.Endpoint.Login)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		own, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer own.Close()
+		srv, own := withLessee(t, want)
 		const places = 300 // more than the server makes at once
 		open := func() (*sql.DB, *sql.Conn, uint64) {
 			t.Helper()
