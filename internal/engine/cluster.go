@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
@@ -270,6 +271,53 @@ func (e *Engine) removeCluster(ctx context.Context, c *cluster.Cluster, archives
 // memberDB is a connection to the server of a member that runs.
 func memberDB(i *instance.Instance) (*sql.DB, error) {
 	return dbconn.Open(i.Socket(), i.Supervisor, "")
+}
+
+// asMember calls do with a connection to the server of a member that runs, and gives up where that server answers nobody for
+// settlePatience: what do waits for may take any time, but not of a server that hangs.
+func asMember(ctx context.Context, i *instance.Instance, do func(context.Context, *sql.DB) error) (err error) {
+	db, err := memberDB(i)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	silent := fmt.Errorf("start member %s: its server runs, and has answered nothing for %s\nhint: ramaria logs %[1]s; ramaria down %[1]s ends it", i.Name, settlePatience)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for heard := time.Now(); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(settlePause):
+			}
+			if answers(ctx, i) {
+				heard = time.Now()
+			} else if time.Since(heard) > settlePatience {
+				cancel(silent)
+				return
+			}
+		}
+	})
+	err = do(ctx, db)
+	if err != nil && context.Cause(ctx) == silent { //nolint:errorlint // it is this one
+		err = silent
+	}
+	cancel(nil)
+	watch.Wait()
+	return err
+}
+
+// answers reports whether the server of a member lets somebody in and answers.
+func answers(ctx context.Context, i *instance.Instance) bool {
+	ctx, cancel := context.WithTimeout(ctx, viewTimeout)
+	defer cancel()
+	db, err := memberDB(i)
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	return db.PingContext(ctx) == nil
 }
 
 // viewTimeout is how long a member may take to say what it sees of its cluster.

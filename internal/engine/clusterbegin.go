@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -259,29 +260,25 @@ func (e *Engine) beginGroup(ctx context.Context, c *cluster.Cluster, all []candi
 }
 
 // canFollow reports whether a member that runs, apart, has all that is not in a donor's log any more.
-func canFollow(ctx context.Context, i *instance.Instance, purged string) (_ bool, err error) {
-	db, err := memberDB(i)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var has string
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&has); err != nil {
-		return false, err
-	}
-	missing, err := dbconn.GTIDsMissing(ctx, db, purged, has)
-	return missing == "", err
+func canFollow(ctx context.Context, i *instance.Instance, purged string) (can bool, err error) {
+	err = asMember(ctx, i, func(ctx context.Context, db *sql.DB) error {
+		var has string
+		if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&has); err != nil {
+			return err
+		}
+		missing, err := dbconn.GTIDsMissing(ctx, db, purged, has)
+		can = missing == ""
+		return err
+	})
+	return can, err
 }
 
 // join has a server that runs apart join its group, or begin it, and waits until it is in it.
-func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Instance, begin bool) (err error) {
-	db, err := memberDB(i)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := dbconn.JoinGroup(ctx, db, c.Group, c.Login, begin); err != nil {
-		return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
-	}
-	return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)
+func (e *Engine) join(ctx context.Context, c *cluster.Cluster, i *instance.Instance, begin bool) error {
+	return asMember(ctx, i, func(ctx context.Context, db *sql.DB) error {
+		if err := dbconn.JoinGroup(ctx, db, c.Group, c.Login, begin); err != nil {
+			return fmt.Errorf("start member %s: %w\nhint: ramaria logs %[1]s", i.Name, err)
+		}
+		return dbconn.AwaitMember(ctx, i.Server.Dialect(), db)
+	})
 }
