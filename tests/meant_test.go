@@ -37,7 +37,7 @@ var situations = []struct {
 	{name: "the API is of another home", env: []string{"RAMARIA_API=/nowhere/instances/meant/api.sock", "RAMARIA_INSTANCE=meant"}, complaint: "RAMARIA_API leads to no instance of this home", far: "no instance answers"},
 	{name: "the API is on another machine", env: []string{"RAMARIA_API=https://127.0.0.1:1#sha256=00"}, complaint: "RAMARIA_API leads to an instance on another machine", far: "RAMARIA_TOKEN"},
 	{name: "they contradict each other", env: []string{"RAMARIA_API=SOCKET", "RAMARIA_INSTANCE=other"}, complaint: "RAMARIA_API leads to meant, and RAMARIA_INSTANCE names other"},
-	{name: "the name is none", env: []string{"RAMARIA_INSTANCE=../meant"}, complaint: "RAMARIA_INSTANCE: "},
+	{name: "the name is none", env: []string{"RAMARIA_INSTANCE=../meant"}, complaint: "hint: unset RAMARIA_INSTANCE, or set it to a name"},
 }
 
 // TestMeant holds every command that works on an instance against one rule: which instance it means

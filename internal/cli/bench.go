@@ -55,6 +55,7 @@ type benchOptions struct {
 	server  string
 	disk    string
 	rounds  int
+	counted bool // rounds is what was asked for, not what is left to the scenario
 	time    time.Duration
 	bounded bool // by the time, whatever comes of it
 	volumes []string
@@ -90,6 +91,7 @@ func newBench(a *app) *cobra.Command {
 				o.time = quickTime
 			}
 			// A scenario that is asked for by its name has all its rows, however quick.
+			o.counted = cmd.Flags().Changed("rounds")
 			o.bounded = cmd.Flags().Changed("time") || o.options.Quick && slices.Contains(names, benchAll)
 			if len(names) == 0 && len(o.command) == 0 && len(o.named) == 0 {
 				return listBench(cmd, a)
@@ -244,7 +246,7 @@ func (o *benchOptions) check() error {
 	}
 	o.options.Places, o.volumes, o.options.Volumes, o.options.Threads = lab.Unique(o.options.Places), lab.Unique(o.volumes), lab.Unique(o.options.Volumes), lab.Unique(o.options.Threads)
 	o.options.Workloads = lab.Unique(o.options.Workloads)
-	if o.rounds < 0 || o.rounds > runner.MaxRounds {
+	if o.rounds < 0 || o.rounds > runner.MaxRounds || o.rounds == 0 && o.counted {
 		return fmt.Errorf("use %d rounds: it must be between 1 and %d", o.rounds, runner.MaxRounds)
 	}
 	for _, n := range o.options.Threads {
@@ -272,8 +274,12 @@ func (o *benchOptions) check() error {
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(path); err != nil {
+		info, err := os.Stat(path)
+		if err != nil {
 			return fmt.Errorf("use dump: %w", err)
+		}
+		if info.IsDir() {
+			return fmt.Errorf("use dump %s: it is a directory\nhint: --dump FILE, as mysqldump writes it", path)
 		}
 		o.options.Dump = path
 	}

@@ -69,6 +69,13 @@ func (d *draft) keep() error {
 	return err
 }
 
+// leave leaves what was written under the name that it has until it is kept.
+func (d *draft) leave() error {
+	f := d.f
+	d.f = nil
+	return f.Close()
+}
+
 // drop removes a file that was not kept. It may be called more than once, and after keep.
 func (d *draft) drop() error {
 	if d == nil || d.f == nil {

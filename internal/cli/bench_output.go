@@ -107,7 +107,9 @@ func (w *benchWriter) result(r runner.Result) error {
 	w.worth = w.worth || r.Failed == "" || r.Measured()
 	var errs []error
 	if w.saved != nil {
-		errs = append(errs, r.WriteJSON(w.saved.f))
+		if err := r.WriteJSON(w.saved.f); err != nil {
+			errs = append(errs, w.unsaved(err))
+		}
 	}
 	switch w.format {
 	case formatJSON:
@@ -118,6 +120,16 @@ func (w *benchWriter) result(r runner.Result) error {
 		errs = append(errs, w.table(&r))
 	}
 	return errors.Join(errs...)
+}
+
+// unsaved ends the saving of results that could not be written, and says where those before are.
+func (w *benchWriter) unsaved(err error) error {
+	d, hint := w.saved, ""
+	if name := d.partly(); name != "" {
+		hint = "\nhint: what was saved until then is in " + name
+	}
+	w.saved = nil
+	return fmt.Errorf("%w%s", errors.Join(err, d.leave()), hint)
 }
 
 // table writes a result for people: bars, figures, a sentence.

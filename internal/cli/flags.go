@@ -101,6 +101,9 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if err := dbconn.CheckUser(o.user); err != nil {
 		return instance.Spec{}, usageError{err}
 	}
+	if why := dbconn.UnfitName(o.database); o.database != "" && why != "" {
+		return instance.Spec{}, usageError{fmt.Errorf("use database %q: it %s\nhint: --database shop", o.database, why)}
+	}
 	if o.port < 0 || o.port > 65535 {
 		return instance.Spec{}, usageError{fmt.Errorf("use port %d: ports are 0 to 65535\nhint: --port 0 takes any free one", o.port)}
 	}

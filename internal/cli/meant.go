@@ -39,7 +39,8 @@ func (a *app) aim(args []string) (target, error) {
 		return target{name: instance.DefaultName}, nil
 	case api == "":
 		if err := instance.CheckName(named); err != nil {
-			return target{}, usageError{fmt.Errorf("%s: %w", client.EnvInstance, err)}
+			cause, _, _ := strings.Cut(err.Error(), "\nhint: ")
+			return target{}, usageError{fmt.Errorf("%s: %s\nhint: unset %s, or set it to a name that ramaria ls shows", client.EnvInstance, cause, client.EnvInstance)}
 		}
 		return target{name: named}, nil
 	}
