@@ -2,6 +2,7 @@ package tests
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -38,6 +39,11 @@ func runClient(t *testing.T, name, needs, want string) {
 	t.Parallel()
 	if _, err := exec.LookPath(needs); err != nil {
 		t.Skipf("SKIPPED, UNTESTED: the %s client: %v", name, err)
+	}
+	if name == "python" { // Debian has what makes environments in a package of its own
+		if out, err := exec.CommandContext(t.Context(), needs, "-c", "import ensurepip, venv").CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED, UNTESTED: the python client: %s: apt-get install python3-venv", bytes.TrimSpace(out))
+		}
 	}
 	h := newTestHomeOf(t, want)
 	cmd := exec.CommandContext(t.Context(), "sh", filepath.Join("..", "clients", name, "test.sh"))

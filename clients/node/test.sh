@@ -28,12 +28,12 @@ set -x
 cd "$tmp/clients/node"
 npm pack --silent --pack-destination "$tmp"
 
-# The client works from Node 18 on, Vitest 4 and Vite 7 from Node 20 on.
+# The client works from Node 18 on, what it is tested with mostly from Node 20 on.
 cd "$tmp/app"
 node -e '
 const { version, devDependencies } = require("../clients/node/package.json")
 const dependencies = { ...devDependencies, ramaria: `file:../ramaria-${version}.tgz` }
-if (parseInt(process.versions.node) < 20) Object.assign(dependencies, { vitest: "3", vite: "6" })
+if (parseInt(process.versions.node) < 20) Object.assign(dependencies, { vitest: "3", vite: "6", mariadb: "~3.4" })
 require("fs").writeFileSync("package.json", JSON.stringify({ private: true, type: "module", dependencies }))'
 npm install --loglevel error --no-audit --no-fund --no-package-lock --ignore-scripts --prefer-offline
 cp -R "$here/test" test

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,10 @@ func SwapOn(path string) error { return swap(unix.SYS_SWAPON, path) }
 func SwapOff(path string) error {
 	err := swap(unix.SYS_SWAPOFF, path)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	// Who may not ask is told so of every file.
+	if list, lerr := os.ReadFile("/proc/swaps"); errors.Is(err, unix.EPERM) && lerr == nil && !strings.Contains("\n"+string(list), "\n"+escapedPath(path)+" ") {
 		return nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // run is one run of a scenario.
@@ -47,6 +48,15 @@ func ended(ctx context.Context) bool { return ctx.Err() != nil }
 // cut tells whether it has ended since the time is over.
 func cut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errCut) }
 
+// unavailable is the note of a row that this machine cannot have, which says so first.
+func unavailable(err error) string {
+	what, why, found := strings.Cut(err.Error(), ErrUnavailable.Error()+": ")
+	if !found {
+		return err.Error()
+	}
+	return ErrUnavailable.Error() + ": " + what + why
+}
+
 // prepare prepares the cases in order and drops those that are unavailable here.
 func (r *run) prepare(ctx context.Context) error {
 	for i, c := range r.scenario.Cases {
@@ -66,7 +76,7 @@ func (r *run) prepare(ctx context.Context) error {
 		if c.Prepare != nil {
 			err := c.Prepare(ctx)
 			if errors.Is(err, ErrUnavailable) {
-				row.Note = err.Error()
+				row.Note = unavailable(err)
 				continue
 			}
 			if err != nil {
