@@ -59,7 +59,7 @@ export class Connections {
   }
 
   #addPool(pool) {
-    pool.on('connection', (connection) => this.#addConnection(connection, true))
+    pool.on('connection', (connection) => this.#addConnection(typeof connection.changeTransaction === 'function' ? new Core(connection) : connection, true))
     if (typeof pool.promise === 'function') return // mysql2
     // A pool of mariadb wraps a connection again each time, and may hand it out before it tells of it.
     const get = pool.getConnection
@@ -115,6 +115,49 @@ export class Connections {
         return isPromise(result) ? result.catch((err) => { throw explained(err) }) : result
       }
     }
+  }
+}
+
+// Core is what pools of mariadb before 3.5 tell of: not the connection that they hand out, but that which is below it and
+// takes other arguments.
+class Core {
+  #core
+
+  constructor(core) {
+    this.#core = core
+  }
+
+  get threadId() {
+    return this.#core.threadId
+  }
+
+  query(query) {
+    const { sql, ...opts } = typeof query === 'string' ? { sql: query } : query
+    return new Promise((resolve, reject) => { this.#core.query({ sql, opts }, resolve, reject) })
+  }
+
+  rollback() {
+    return this.query('ROLLBACK')
+  }
+
+  reset() {
+    return new Promise((resolve, reject) => { this.#core.reset({}, resolve, reject) })
+  }
+
+  batch() { // by which mariadb is known
+    throw new Error('nobody calls this')
+  }
+
+  on(...args) {
+    this.#core.on(...args)
+  }
+
+  listenerCount(event) {
+    return this.#core.listenerCount(event)
+  }
+
+  destroy() {
+    this.#core.destroy()
   }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import mariadb from 'mariadb'
+import mariadbBefore from 'mariadb-3.4'
 import mysqlCallback from 'mysql2'
 import mysql from 'mysql2/promise'
 import { connect } from 'ramaria'
@@ -17,6 +18,8 @@ const drivers = {
   'mysql2 pool with callbacks': (db) => mysqlCallback.createPool(forMySQL2(db)),
   'mariadb pool': (db) => mariadb.createPool(options(db)),
   'mariadb connection': (db) => mariadb.createConnection(options(db)),
+  'mariadb 3.4 pool': (db) => mariadbBefore.createPool(options(db)),
+  'mariadb 3.4 connection': (db) => mariadbBefore.createConnection(options(db)),
 }
 
 let client
