@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/client"
@@ -17,6 +18,8 @@ type Lease struct {
 	API  *client.Client
 	DB   *sql.DB
 	Conn *sql.Conn
+
+	warned []string // by the last reset
 }
 
 // login is the account that the lease came with.
@@ -40,6 +43,7 @@ func (l *Lease) connect(ctx context.Context) (err error) {
 // Reset puts the database back, which must be done in the way that is measured; "" is any.
 func (l *Lease) Reset(ctx context.Context, way string) error {
 	r, err := l.API.ResetDatabase(ctx, l.Name, client.RestoreCounters)
+	l.warned = r.Warnings
 	if err == nil && way != "" && r.Way != way {
 		err = fmt.Errorf("reset %s: it was done by %s (%s), not by %s", l.Name, r.Way, r.Why, way)
 	}
@@ -52,6 +56,7 @@ func (l *Lease) Way(ctx context.Context, changes []Change) (string, error) {
 		return "", err
 	}
 	r, err := l.API.ResetDatabase(ctx, l.Name, client.RestoreCounters)
+	l.warned = r.Warnings
 	return r.Way, err
 }
 
@@ -59,6 +64,9 @@ func (l *Lease) Way(ctx context.Context, changes []Change) (string, error) {
 func (l *Lease) Cycle(ctx context.Context, changes []Change, way string) (made, undone time.Duration, err error) {
 	began := time.Now()
 	if err := MakeChanges(ctx, l.Conn, changes); err != nil {
+		if len(l.warned) > 0 { // as that it ended connections
+			err = fmt.Errorf("%w (the reset before said: %s)", err, strings.Join(l.warned, "; "))
+		}
 		return 0, 0, err
 	}
 	made = time.Since(began)
