@@ -237,7 +237,7 @@ func planFarNode(ctx context.Context, name string, number int, flavour server.Fl
 		if server.TryPort(ctx, here, usual) == nil {
 			return usual
 		}
-		p, perr := server.FreePort(ctx, here)
+		p, perr := server.FreeMemberPort(ctx, here)
 		err = errors.Join(err, perr)
 		return p
 	}

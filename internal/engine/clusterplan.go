@@ -116,7 +116,7 @@ func planNodes(ctx context.Context, q ClusterRequest, flavour server.Flavour) (n
 	var taken []int
 	port := func() int {
 		for {
-			p, perr := server.FreePort(ctx, server.Loopback)
+			p, perr := server.FreeMemberPort(ctx, server.Loopback)
 			if err = errors.Join(err, perr); err != nil || !slices.Contains(taken, p) {
 				taken = append(taken, p)
 				return p

@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// firstPort and lastPort bound the ports that servers get.
-	firstPort, lastPort = 20000, 65535
+	// firstPort and lastPort bound the ports that servers get. Of these, firstMember to lastMember are left to members of
+	// clusters: the others know a member by its ports, which nobody else may have taken while it was down.
+	firstPort, lastPort     = 20000, 65535
+	firstMember, lastMember = 30000, 32767
 	// portTries is how many ports are tried before the kernel is asked for any.
 	portTries = 50
 )
@@ -26,10 +28,22 @@ const (
 // instance that was down, would too often find its port, which applications know, taken
 // by an outgoing connection of some other program.
 func FreePort(ctx context.Context, at string) (int, error) {
+	return freePort(ctx, at, firstPort, lastPort, func(port int) bool { return port < firstMember || port > lastMember })
+}
+
+// FreeMemberPort is FreePort for a member of a cluster, which keeps it.
+func FreeMemberPort(ctx context.Context, at string) (int, error) {
+	if first, last := (host.Host{}).OutgoingPorts(); first <= firstMember && last >= lastMember {
+		return FreePort(ctx, at)
+	}
+	return freePort(ctx, at, firstMember, lastMember, func(int) bool { return true })
+}
+
+func freePort(ctx context.Context, at string, first, last int, fits func(port int) bool) (int, error) {
 	outFirst, outLast := (host.Host{}).OutgoingPorts()
 	for range portTries {
-		port := firstPort + rand.IntN(lastPort+1-firstPort) // #nosec G404 -- need not be hard to guess
-		if port >= outFirst && port <= outLast {
+		port := first + rand.IntN(last+1-first) // #nosec G404 -- need not be hard to guess
+		if port >= outFirst && port <= outLast || !fits(port) {
 			continue
 		}
 		if TryPort(ctx, at, port) == nil {

@@ -9,8 +9,8 @@ import (
 // TestFreePort wants ports that are no outgoing connection's.
 func TestFreePort(t *testing.T) {
 	first, last := (host.Host{}).OutgoingPorts()
-	if first <= firstPort && last >= lastPort {
-		t.Skip("SKIPPED, UNTESTED: this machine gives all ports to outgoing connections")
+	if first <= lastMember {
+		t.Skip("SKIPPED, UNTESTED: this machine gives ports of servers to outgoing connections")
 	}
 	for range 100 {
 		port, err := FreePort(t.Context(), Loopback)
@@ -19,6 +19,12 @@ func TestFreePort(t *testing.T) {
 		}
 		if port >= first && port <= last {
 			t.Errorf("port %d is among those of outgoing connections, %d to %d", port, first, last)
+		}
+		if port >= firstMember && port <= lastMember {
+			t.Errorf("port %d is among those of members of clusters", port)
+		}
+		if port, err = FreeMemberPort(t.Context(), Loopback); err != nil || port >= first && port <= last || port < firstMember || port > lastMember {
+			t.Errorf("a member gets port %d, %v", port, err)
 		}
 	}
 }
