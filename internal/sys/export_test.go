@@ -1,0 +1,4 @@
+package sys
+
+// FirstPIDNamespace is for tests that must know whether they run in a container.
+const FirstPIDNamespace = firstPIDNamespace
