@@ -97,7 +97,7 @@ func (f *splitter) finish(to int, delimiter string) error {
 	f.text, f.delimiter = f.buf[f.start:to], delimiter
 	f.endLine = f.lex.line - bytes.Count(f.buf[to:f.at], []byte{'\n'})
 	if head := f.beginning(); kindOf((&tokens{b: head}).next()) == kindSet {
-		f.lex.session.set(head)
+		f.lex.session.set(f.lex.meant(head))
 	}
 	return nil
 }

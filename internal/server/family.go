@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -35,6 +36,8 @@ type Family struct {
 	// comments is the first version whose client leaves comments in statements unless told
 	// otherwise, the zero Version if none does.
 	comments Version
+	// versioned is which versioned comments are code.
+	versioned versionedRules
 	// upgrader upgrades what an older server wrote; without a name the daemon does.
 	upgrader upgrader
 
@@ -220,6 +223,39 @@ func (s *Server) FillsAtOnce() bool {
 // after an insert that failed though it gave the very value that was next, and met a lock or a
 // unique key; and in information_schema that of a table that the server has forgotten meanwhile.
 func (s *Server) HidesCounters() bool { return s.Family().hidden }
+
+// RunsComment reports whether the server runs what stands in a versioned comment, and how many digits of its mark are the
+// version: own is MariaDB's own mark (/*M! for /*!), digits are up to six that follow it, and spaced says that white space
+// stands behind six. Tried on MariaDB 10.11, 11.8 and MySQL 9.7.
+func (s *Server) RunsComment(own bool, digits string, spaced bool) (runs bool, used int) {
+	const least = 5
+	rules := s.Family().versioned
+	switch {
+	case own && !rules.own:
+		return false, 0
+	case len(digits) < least:
+		return true, 0
+	}
+	used = len(digits)
+	if used > least && rules.spaced && !spaced {
+		used = least
+	}
+	number, err := strconv.Atoi(digits[:used])
+	v := s.Version
+	return err == nil && number <= v.Major*10000+v.Minor*100+v.Patch && (own || number < rules.others || number > lastOfFive), used
+}
+
+// lastOfFive is the last version that has five digits.
+const lastOfFive = 99999
+
+// versionedRules are how a family reads versioned comments.
+type versionedRules struct {
+	// own says that it knows those of MariaDB alone, and spaced that six digits are a version only before white space.
+	own, spaced bool
+	// others is the first version up to lastOfFive that is for the other family: it runs none from there on, but its own. 100000
+	// for a family that runs all.
+	others int
+}
 
 // KeepsComments reports whether the server's client sends comments in statements unless told
 // otherwise.

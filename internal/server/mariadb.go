@@ -68,7 +68,7 @@ var mariadbFamily = Family{
 	withheldDurable: []privilege{{name: "REPLICATION MASTER ADMIN", noticed: true}, {name: "REPLICATION SLAVE ADMIN"}, {name: "SET USER", since: Version{10, 5, 2}}},
 
 	// On world, of 984, 4079 and 239 rows, it takes half the time of INSERT ... SELECT.
-	replays: 6 << 20, costs: ReplayCosts{Group: 12 * time.Microsecond, Statement: 3 * time.Millisecond, Row: 2 * time.Microsecond, Searched: 12 * time.Microsecond, Rate: 100 << 20}, transports: 400, bulk: Version{10, 11, 0}, greeted: Version{11, 5, 0},
+	replays: 6 << 20, costs: ReplayCosts{Group: 12 * time.Microsecond, Statement: 3 * time.Millisecond, Row: 2 * time.Microsecond, Searched: 12 * time.Microsecond, Rate: 100 << 20}, transports: 400, bulk: Version{10, 11, 0}, versioned: versionedRules{own: true, others: 50700}, greeted: Version{11, 5, 0},
 	// https://mariadb.com/kb/en/begin-end/
 	block: func(statements ...string) string {
 		return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"

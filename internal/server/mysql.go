@@ -103,7 +103,7 @@ var mysqlFamily = Family{
 	// It takes 8 ms a table whatever there is in it, and then a fifth of INSERT ... SELECT. Releases before
 	// 8.0.29 do not describe columns that were added at once (INSTANT).
 	replays: 4 << 20, costs: ReplayCosts{Group: 20 * time.Microsecond, Statement: 8 * time.Millisecond, Row: 5 * time.Microsecond, Searched: 100 * time.Microsecond, Rate: 100 << 20}, transports: 5000, transportsSince: Version{9, 7, 0},
-	comments: Version{9, 0, 0}, hidden: true,
+	comments: Version{9, 0, 0}, versioned: versionedRules{spaced: true, others: lastOfFive + 1}, hidden: true,
 
 	// Page 0 of every tablespace says which server wrote it: FIL_PAGE_SRV_VERSION,
 	// https://dev.mysql.com/doc/dev/mysql-server/latest/fil0types_8h.html
