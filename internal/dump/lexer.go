@@ -54,6 +54,9 @@ type lexer struct {
 
 	session session
 	origin  origin
+	runs    Runs // nil for a server that is not known
+	// notices are lines that the dumper said, the first of them.
+	notices []string
 
 	line   int   // of the next byte, from 1
 	offset int64 // of the next byte, from 0

@@ -89,6 +89,7 @@ func (s *Scanner) count() error {
 // Summary tells what was seen so far.
 func (s *Scanner) Summary() Summary {
 	sum := s.sum
+	sum.Notices = s.f.lex.notices
 	sum.Maker = s.f.lex.origin.maker
 	sum.Bytes, sum.Lines = s.f.lex.offset, s.f.lines()
 	return sum

@@ -7,6 +7,8 @@ const maxDatabases = 10000
 
 // Summary is what a pass over a dump saw.
 type Summary struct {
+	// Notices are lines that the dumper said and that were left out, the first of them.
+	Notices []string
 	// Statements counts what the client sends to the server; Bytes and Lines are
 	// those of the decompressed text.
 	Statements, Bytes int64

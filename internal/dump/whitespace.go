@@ -42,6 +42,9 @@ func (l *lexer) skip(buf []byte, i int, eof bool) (int, event, error) {
 			i += sandboxLength(rest) - 1
 			continue
 		}
+		if is, err := l.noticeAt(buf, i); is {
+			return i, again, err
+		}
 		if name := clientCommand(rest, l.delim); name != "" {
 			return i, more, l.fail(buf, i, fmt.Sprintf("client command %q is not executed in dumps", name), commandHint(name))
 		}
