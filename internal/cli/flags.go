@@ -26,6 +26,7 @@ type specFlags struct {
 	key          string
 	database     string
 	allowEmpty   bool
+	fit          fitFlags
 	user         string
 	passwordFile string
 	port, front  int
@@ -51,6 +52,7 @@ func (o *specFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
 	f.StringVar(&o.key, "key", "", "`TEXT` that identifies the result of exec:COMMAND: another key, another image")
 	f.BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
+	o.fit.add(cmd)
 	f.StringVar(&o.database, "database", "", "`NAME` of the database for applications, and for dumps without USE (default: named after the dump, else \"app\")")
 	f.StringVar(&o.user, "user", image.DefaultUser, "`NAME` of the application's account")
 	o.addAround(cmd)
@@ -126,8 +128,12 @@ func (o *specFlags) spec() (instance.Spec, error) {
 	if err != nil {
 		return instance.Spec{}, err
 	}
+	mapped, err := o.fit.options()
+	if err != nil {
+		return instance.Spec{}, err
+	}
 	s := instance.Spec{
-		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, AllowEmpty: o.allowEmpty, Database: o.database, User: o.user,
+		Server: cmp.Or(o.server, os.Getenv(software.EnvServer)), From: from, Key: o.key, AllowEmpty: o.allowEmpty, Fit: mapped, Database: o.database, User: o.user,
 		PasswordFile: o.passwordFile, Port: o.port, Socket: o.socket, Front: o.front, APIListen: listen, Volume: o.volume, TmpDir: o.tmpdir, Set: set,
 	}
 	if o.log == instance.LogOff {

@@ -18,6 +18,7 @@ type loadOptions struct {
 	ownNames bool
 	// allowEmpty takes dumps without a statement.
 	allowEmpty bool
+	fit        fitFlags
 }
 
 func newLoad(a *app) *cobra.Command {
@@ -52,6 +53,7 @@ chooses one. --own-names loads each under the name that the dump gives it, as a 
 	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
 	cmd.Flags().BoolVar(&o.ownNames, "own-names", false, "load each database under the name that the dump gives it")
 	cmd.Flags().BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
+	o.fit.add(cmd)
 	return a.named(cmd)
 }
 
@@ -62,9 +64,13 @@ func runLoad(ctx context.Context, a *app, o *loadOptions, name, database string,
 	if o.ownNames && o.database != "" {
 		return usageError{errors.New("use --database and --own-names: they exclude each other\nhint: --database loads one database of the dump, --own-names all")}
 	}
+	mapped, err := o.fit.options()
+	if err != nil {
+		return err
+	}
 	debug.SetMemoryLimit(dumpMemory)
 	return a.engine.Load(ctx, engine.LoadRequest{
-		Name: name, Database: database, From: o.database, OwnNames: o.ownNames, Files: files, Stdin: a.stdin, AllowEmpty: o.allowEmpty, Loaded: a.sayLoaded,
+		Name: name, Database: database, From: o.database, OwnNames: o.ownNames, Files: files, Stdin: a.stdin, AllowEmpty: o.allowEmpty, Fit: mapped, Loaded: a.sayLoaded,
 	})
 }
 

@@ -21,6 +21,7 @@ type templateAddOptions struct {
 	json     bool
 	// allowEmpty takes dumps without a statement.
 	allowEmpty bool
+	fit        fitFlags
 }
 
 func newTemplateAdd(a *app) *cobra.Command {
@@ -45,6 +46,7 @@ several, --database chooses one.`,
 	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
 	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that identifies what is loaded (default: a hash of the files)")
 	cmd.Flags().BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
+	o.fit.add(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, printJSONFlag)
 	return cmd
 }
@@ -61,7 +63,11 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	case o.database != "":
 		return usageError{errors.New("use --database: it needs --from\nhint: add --from FILE")}
 	}
-	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database, AllowEmpty: o.allowEmpty})
+	mapped, err := o.fit.options()
+	if err != nil {
+		return err
+	}
+	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database, AllowEmpty: o.allowEmpty, Fit: mapped})
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *topScreen) frame() string {
 		lines = append(lines, "")
 	}
 	lines = append(lines, about...)
-	lines = append(lines, s.styled(dim, fit(s.width, "  ", "q ends", "s sorts (by "+topOrders[s.sort].name+")", "j k choose", s.foldWords())))
+	lines = append(lines, s.styled(dim, joined(s.width, "  ", "q ends", "s sorts (by "+topOrders[s.sort].name+")", "j k choose", s.foldWords())))
 	lines = lines[:min(len(lines), max(1, s.height))]
 	return "\x1b[H" + strings.Join(lines, "\x1b[K\r\n") + "\x1b[K\x1b[J"
 }
@@ -142,7 +142,7 @@ func (s *topScreen) about(all []view.Instance) []string {
 	if len(i.Marks) > 0 {
 		facts = append(facts, fmt.Sprintf("%d marks", len(i.Marks)))
 	}
-	lines := []string{"", s.styled(dim, fit(s.width, ", ", facts...))}
+	lines := []string{"", s.styled(dim, joined(s.width, ", ", facts...))}
 	words := said(i)
 	for n, other := range all {
 		if n != s.selected && (len(other.Warnings) > 0 || other.Trouble != "") {

@@ -172,13 +172,13 @@ func (s *topScreen) head(all []view.Instance) []string {
 		memory = append(memory, volume.FormatBytes(m.SwapUsedBytes)+" swapped out")
 	}
 	return []string{
-		fit(s.width, "  ", "ramaria "+s.seen.At.Local().Format("15:04:05"), fmt.Sprintf("%d of %d running", running, len(all)), known(queries)+" queries/s", fmt.Sprintf("%d connections", connections), known(resets)+" resets/s"),
-		fit(s.width, ", ", memory...),
+		joined(s.width, "  ", "ramaria "+s.seen.At.Local().Format("15:04:05"), fmt.Sprintf("%d of %d running", running, len(all)), known(queries)+" queries/s", fmt.Sprintf("%d connections", connections), known(resets)+" resets/s"),
+		joined(s.width, ", ", memory...),
 	}
 }
 
-// fit joins so many parts as there is room for, the first at least.
-func fit(width int, between string, parts ...string) string {
+// joined joins so many parts as there is room for, the first at least.
+func joined(width int, between string, parts ...string) string {
 	text := parts[0]
 	for _, p := range parts[1:] {
 		if utf8.RuneCountInString(text+between+p) > width {

@@ -110,7 +110,8 @@ func (c *creation) attribute(r *cursor) bool {
 		col.Hidden = true
 	case r.accept("generated", "always", "as"), r.accept("as"):
 		col.Generated = true
-		c.fixed = c.fixed || !r.peek().symbol('(') // AS ROW START
+		col.RowTime = !r.peek().symbol('(') // AS ROW START
+		c.fixed = c.fixed || col.RowTime
 		return sure
 	case r.accept("generated"):
 		return false

@@ -1,6 +1,10 @@
 package dump
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
 
 // Insert is what stands before the rows of an INSERT; see Statement.Rows.
 type Insert struct {
@@ -16,6 +20,22 @@ type Insert struct {
 // ParseInsert reads the Text of a Statement that has Rows.
 func ParseInsert(head []byte) Insert {
 	t := tokens{b: head}
+	in := readTarget(&t)
+	if !t.next().symbol('(') {
+		return in
+	}
+	for {
+		switch tok := t.next(); {
+		case tok.symbol(')'), tok.kind == tokenEnd:
+			return in
+		case tok.isName():
+			in.Columns = append(in.Columns, tok.name())
+		}
+	}
+}
+
+// readTarget reads up to the end of the table's name.
+func readTarget(t *tokens) Insert {
 	in := Insert{Plain: t.next().is("insert")}
 	for {
 		tok := t.next()
@@ -30,21 +50,17 @@ func ParseInsert(head []byte) Insert {
 			}
 		}
 		var d StatementClass
-		d.tableName(tok, &t)
+		d.tableName(tok, t)
 		in.Database, in.Table = d.Database, d.Table
-		break
-	}
-	if !t.next().symbol('(') {
 		return in
 	}
-	for {
-		switch tok := t.next(); {
-		case tok.symbol(')'), tok.kind == tokenEnd:
-			return in
-		case tok.isName():
-			in.Columns = append(in.Columns, tok.name())
-		}
-	}
+}
+
+// Onto returns the Text of a Statement that has Rows with other columns, which are quoted.
+func Onto(head []byte, columns []string) []byte {
+	t := tokens{b: head}
+	readTarget(&t)
+	return fmt.Appendf(nil, "%s (%s) VALUES ", head[:len(head)-len(t.b)], strings.Join(columns, ","))
 }
 
 // Field returns the literal of a number, from 0, in a row of the present statement; nil if there

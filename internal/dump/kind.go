@@ -154,3 +154,12 @@ func skipIf(t *tokens) token {
 		}
 	}
 }
+
+// DatabaseOf returns the database that a statement names, "" if it names none: that of CREATE, ALTER or DROP DATABASE, or the one
+// before the dot of what it is about.
+func DatabaseOf(text []byte) string {
+	if name := alteredDatabase(text); name != "" {
+		return name
+	}
+	return read(text[:min(len(text), headSize)]).name
+}

@@ -44,8 +44,9 @@ type Column struct {
 	Kind ColumnKind
 	// Hidden is not among the columns that an INSERT without a list of them means.
 	Hidden bool
-	// Generated columns take no value.
-	Generated bool
+	// Generated columns take no value, but for those that say when a row was valid (RowTime), which take one while the
+	// session says so.
+	Generated, RowTime bool
 	// NullIsNow says of a TIMESTAMP that it may be NOT NULL, which LOAD DATA on MySQL takes NULL
 	// for the present time in.
 	NullIsNow bool

@@ -75,7 +75,7 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 		return nil, err
 	}
 	images.Instances = e.withInstanceData
-	recipe := image.Recipe{Server: srv, Key: spec.Key, AllowEmpty: spec.AllowEmpty, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
+	recipe := image.Recipe{Server: srv, Key: spec.Key, AllowEmpty: spec.AllowEmpty, Fit: spec.Fit, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
 	recipe.From = slices.Clone(spec.From)
 	if text := e.unconfinedNote(spec, server.Unconfinable()); text != "" {
 		e.note("%s", text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -31,6 +32,8 @@ type LoadRequest struct {
 	Stdin io.Reader
 	// AllowEmpty takes dumps without a statement.
 	AllowEmpty bool
+	// Fit is what of dumps is mapped.
+	Fit fit.Options
 	// Loaded is called after each dump.
 	Loaded func(Loaded)
 }
@@ -65,7 +68,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 			return err
 		}
 	}
-	to := load.Target{Server: i.Server, Endpoint: i.Endpoint, AllowEmpty: q.AllowEmpty, Say: e.note}
+	to := load.Target{Server: i.Server, Endpoint: i.Endpoint, AllowEmpty: q.AllowEmpty, Fit: q.Fit, Say: e.note}
 	to.Endpoint.Database = q.Database
 	var made bool
 	if err := e.RetryReadOnly(ctx, i, "database "+q.Database, func() (err error) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/software"
@@ -71,6 +72,10 @@ func fields(s instance.Spec) []field {
 		{"from", strings.Join(from, " "), func(to *instance.Spec) { to.From, to.Key, to.Restored = s.From, "", nil }},
 		{"key", s.Key, func(to *instance.Spec) { to.Key = s.Key }},
 		{"allow-empty", strconv.FormatBool(s.AllowEmpty), func(to *instance.Spec) { to.AllowEmpty = s.AllowEmpty }},
+		{"collations", s.Fit.Collations, func(to *instance.Spec) { to.Fit.Collations = s.Fit.Collations }},
+		{"definers", cmp.Or(s.Fit.Definers, fit.Keep), func(to *instance.Spec) { to.Fit.Definers = s.Fit.Definers }},
+		{"accounts", cmp.Or(s.Fit.Accounts, fit.Keep), func(to *instance.Spec) { to.Fit.Accounts = s.Fit.Accounts }},
+		{"fix", strconv.FormatBool(s.Fit.Fix), func(to *instance.Spec) { to.Fit.Fix = s.Fit.Fix }},
 		{"database", s.Database, func(to *instance.Spec) { to.Database = s.Database }},
 		{"user", s.User, func(to *instance.Spec) { to.User = s.User }},
 		{"password-file", s.PasswordFile, func(to *instance.Spec) { to.PasswordFile = s.PasswordFile }},

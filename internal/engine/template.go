@@ -14,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/load"
 )
@@ -31,6 +32,8 @@ type TemplateRequest struct {
 	Database string
 	// AllowEmpty takes dumps without a statement.
 	AllowEmpty bool
+	// Fit is what of dumps is mapped.
+	Fit fit.Options
 }
 
 // AddTemplate makes a database of the instance that c talks to a template: as the database is
@@ -56,6 +59,9 @@ func (e *Engine) loadTemplate(ctx context.Context, c *client.Client, q TemplateR
 	}
 	if q.Database != "" {
 		key += " " + q.Database
+	}
+	if q.Fit != (fit.Options{}) {
+		key += fmt.Sprintf(" %+v", q.Fit)
 	}
 	claim, err := c.CreateTemplate(ctx, client.TemplateRequest{Name: q.Name, Key: key, WaitSeconds: loadTime.Seconds(), BuildSeconds: loadTime.Seconds()})
 	if err != nil || claim.State == client.StateReady {
@@ -90,7 +96,7 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 			Host: d.Host, Port: d.Port, Socket: d.Socket, Login: dbconn.Login{User: d.User, Password: d.Password}, Database: d.Name,
 		},
 		Rename:     &dump.Rename{To: d.Name, From: q.Database, New: true, Hint: "--database NAME takes one of them; no template was made"},
-		AllowEmpty: q.AllowEmpty, Say: e.note,
+		AllowEmpty: q.AllowEmpty, Fit: q.Fit, Say: e.note,
 	}
 	return e.LockNewAccounts(ctx, i, func() error {
 		for _, path := range paths {

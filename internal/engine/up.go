@@ -302,7 +302,7 @@ func (e *Engine) noteChanges(ctx context.Context, i *instance.Instance) {
 			return
 		}
 	}
-	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, AllowEmpty: i.Spec.AllowEmpty, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
+	r := image.Recipe{Server: i.Server, From: i.Spec.From, Key: i.Spec.Key, AllowEmpty: i.Spec.AllowEmpty, Fit: i.Spec.Fit, Database: i.Spec.Database, User: i.Spec.User, Set: i.Spec.Set}
 	if made, err := r.Made(ctx, e.Memo, i.Image); err == nil && !made {
 		e.note("instance %s: its source has changed since; it keeps the data it has\nhint: --fresh makes it again", i.Name)
 	}

@@ -372,6 +372,7 @@ func stem(path string) string {
 func (b *build) target(database string) load.Target {
 	return load.Target{
 		Server: b.Server, Endpoint: b.endpoint(b.login, database), AllowEmpty: b.AllowEmpty,
+		Fit: b.Fit, Owner: dbconn.QuoteName(b.User) + "@" + dbconn.QuoteName("localhost"),
 		Say: func(format string, args ...any) { b.say(format+"\n", args...) },
 	}
 }

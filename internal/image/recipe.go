@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -31,6 +32,8 @@ type Recipe struct {
 	Key string
 	// AllowEmpty takes dumps without a statement.
 	AllowEmpty bool
+	// Fit is what of dumps is mapped.
+	Fit fit.Options
 	// Database is where dumps without USE go, and what applications get; "" is named
 	// after the first such dump.
 	Database string
@@ -72,6 +75,9 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 	}
 	if r.Database != "" {
 		fmt.Fprintf(h, "database %q\n", r.Database)
+	}
+	if r.Fit != (fit.Options{}) {
+		fmt.Fprintf(h, "fit %+v\n", r.Fit)
 	}
 	if r.AllowEmpty { // who does not say so must not find the image
 		fmt.Fprintf(h, "allow empty\n")

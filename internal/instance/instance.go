@@ -23,6 +23,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
@@ -36,9 +37,11 @@ type Spec struct {
 	From   []image.Source `json:"from,omitempty"`
 	Key    string         `json:"key,omitempty"`
 	// AllowEmpty takes dumps without a statement.
-	AllowEmpty bool   `json:"allow_empty,omitempty"`
-	Database   string `json:"database,omitempty"`
-	User       string `json:"user,omitempty"`
+	AllowEmpty bool `json:"allow_empty,omitempty"`
+	// Fit is what of dumps is mapped.
+	Fit      fit.Options `json:"fit,omitzero"`
+	Database string      `json:"database,omitempty"`
+	User     string      `json:"user,omitempty"`
 	// PasswordFile is where the password was read from; records hold no secrets.
 	PasswordFile string `json:"password_file,omitempty"`
 	Port         int    `json:"port,omitempty"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -25,6 +26,10 @@ type Target struct {
 	Rename *dump.Rename
 	// Binary keeps CR LF in what is loaded, as the client's --binary-mode does.
 	Binary bool
+	// Fit is what of the dump is mapped. Owner is the account, quoted as in statements, that what has no definer gets, and what
+	// Fit makes ours; "" is who loads.
+	Fit   fit.Options
+	Owner string
 	// AllowEmpty takes a dump without a statement for one that means to have none.
 	AllowEmpty bool
 	// Say tells people about the dump; nil for nobody.
@@ -83,14 +88,19 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		workers: min(max(2, runtime.NumCPU()), maxWorkers),
 	}
 	l.scanner.ByRows()
+	l.scanner.For(t.Server.RunsComment)
+	if l.fit, err = fit.New(t.Fit, l, t.Owner); err != nil {
+		return dump.Summary{}, err
+	}
 	if l.rename != nil {
 		l.rename.Begin()
 	}
 	l.settled = sync.NewCond(&l.lock)
 	err = l.run(ctx, t.Endpoint.Database)
 	sum := l.scanner.Summary()
+	l.advise(context.WithoutCancel(ctx), err)
 	t.otherFlavour(err, sum)
-	l.sayLeft(t.Say)
+	l.tell(ctx, t.Say, sum)
 	if err == nil && l.rename != nil {
 		err = l.rename.Missed(sum, name)
 	}
@@ -108,6 +118,7 @@ type loader struct {
 	db      *sql.DB
 	scanner *dump.Scanner
 	rename  *dump.Rename // may be nil
+	fit     *fit.Fit
 	workers int
 	// comments says that they are sent, and bulk that the server fills an empty table in one go.
 	comments, bulk bool
@@ -124,11 +135,11 @@ type loader struct {
 	objects  *bool                      // views, routines or events were there; nil for not asked
 	current  *table                     // the one whose rows came last
 	batch    batch                      // rows in order, not sent yet
+	computed computed                   // of the rows that came last
 	foreign  []key                      // foreign keys to be made at the end
 	alone    bool                       // sessions can no longer be told the same
 	open     transaction
-	unread   error    // why the dump could not be read on
-	left     []string // the variables that it sets and that stay as they are
+	unread   error // why the dump could not be read on
 
 	noData  atomic.Bool // the server takes no LOAD DATA LOCAL
 	tasks   chan *chunk
@@ -218,7 +229,7 @@ func (l *loader) read(ctx context.Context) error {
 				continue
 			}
 		}
-		if st.Rows == nil && !l.leaveOut(&st) {
+		if st.Rows != nil && !l.fit.Rows(st.Text) {
 			continue
 		}
 		if st.Rows != nil {
@@ -237,10 +248,10 @@ func (l *loader) read(ctx context.Context) error {
 
 // end finishes what has begun.
 func (l *loader) end(ctx context.Context) error {
-	if err := l.settle(ctx); err != nil {
+	if err := l.flush(ctx); err != nil { // before a setting that is refused
 		return err
 	}
-	if err := l.flush(ctx); err != nil {
+	if err := l.settle(ctx); err != nil {
 		return err
 	}
 	if err := l.barrier(ctx); err != nil {

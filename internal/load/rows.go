@@ -191,6 +191,11 @@ const (
 // rows takes the rows of a statement.
 func (l *loader) rows(ctx context.Context, st *dump.Statement) error {
 	l.open.changed(st.Line)
+	if l.fit.Fix {
+		if err := l.ungenerate(ctx, st); err != nil {
+			return err
+		}
+	}
 	t := l.current
 	if t == nil || !bytes.Equal(t.rows.head, st.Text) || !l.known {
 		var err error

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -13,25 +12,14 @@ import (
 type setting struct {
 	text string
 	line int
+	// last says that no delimiter ends it, so that it may be part of one.
+	last bool
 }
 
-// joins says that a setting can go to the server in one text with others: every server takes it
-// for a statement, and knows where it ends whatever the others changed. What is a comment to a
-// server (/*!50717 SET ... */) can stand alone, but not between others.
+// joins says that a setting can go to the server in one text with others: it is known where it ends, whatever the others
+// changed.
 func (s setting) joins() bool {
-	text := s.text
-	if in, is := strings.CutPrefix(text, "/*!"); is {
-		if text, is = strings.CutSuffix(in, "*/"); !is {
-			return false
-		}
-		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
-		// MariaDB skips what is for MySQL 5.7 and later, MySQL what has six digits.
-		if version, _ := strconv.Atoi(text[:digits]); digits > 0 && (digits != 5 || version >= 50700) {
-			return false
-		}
-		text = text[digits:]
-	}
-	text = strings.TrimSpace(text)
+	text := strings.TrimSpace(s.text)
 	return len(text) > 4 && strings.EqualFold(text[:4], "SET ") && isPlain(text)
 }
 
@@ -116,34 +104,16 @@ func (l *loader) know(ctx context.Context) error {
 	last := len(texts) - 1
 	for _, text := range texts[:last] {
 		if err := l.primary.exec(ctx, text); err != nil {
-			return l.blame(ctx, told, err)
+			return l.again(ctx, told, err)
 		}
 	}
 	var f facts
 	if err := l.primary.conn.QueryRowContext(ctx, texts[last]).Scan(&f.client, &f.connection, &f.mode, &f.foreignKeyChecks); err != nil {
 		if told < len(l.sets) {
-			return l.blame(ctx, told, err)
+			return l.again(ctx, told, err)
 		}
 		return fmt.Errorf("load %s: ask for the session's settings: %w", l.name, err)
 	}
 	l.facts, l.known = f, true
 	return nil
-}
-
-// blame returns the error for settings of which one was not carried out. The answer does not say
-// which: another session tells, that takes them one by one.
-func (l *loader) blame(ctx context.Context, told int, err error) error {
-	culprit := l.sets[told]
-	if _, said := dbconn.RefusalOf(err); said {
-		if s, fault := l.connect(ctx, l.database); fault == nil {
-			defer s.conn.Close()
-			for i, set := range l.sets {
-				if again := s.exec(ctx, set.text); again != nil && i >= told {
-					culprit, err = set, again
-					break
-				}
-			}
-		}
-	}
-	return l.refused(err, culprit.line, []byte(culprit.text))
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
@@ -13,20 +14,26 @@ import (
 
 // statement carries out a statement that is no INSERT of rows.
 func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
+	l.computed.head = nil // its table may be another now
 	text := st.Text
 	if !l.comments {
 		text = l.scanner.WithoutComments(text)
 	}
-	class := dump.Classify(text, st.Delimiter)
+	text, keep, err := l.fit.Statement(ctx, text, l.scanner.Meant(text))
+	if err != nil || !keep {
+		return err
+	}
+	meant := l.scanner.Meant(text)
+	class := dump.Classify(meant, st.Delimiter)
 	var shape *dump.Table
 	if class.Kind == dump.StatementCreateTable {
 		var ok bool
-		if shape, ok = dump.ParseTable(text); !ok {
+		if shape, ok = dump.ParseTable(meant); !ok {
 			class.Kind = dump.StatementOther // it may take its rows from others
 		}
 	}
 	name := l.resolve(class.Database, class.Table)
-	if !l.alone && keepsAnswers(class.Kind) && dump.AsksForLast(text) {
+	if !l.alone && keepsAnswers(class.Kind) && dump.AsksForLast(meant) {
 		return &dump.Error{File: l.name, Line: st.Line, Msg: "it asks what the statement before it has done (ROW_COUNT() or the like), which is sent in another way here",
 			Hint: "put the number there that it is to be, or load the file with ramaria sql"}
 	}
@@ -70,11 +77,11 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 			return nil // means nothing to it
 		}
 	}
-	l.open.note(class.Kind, st.Line, text)
-	if err := l.settle(ctx); err != nil {
+	l.open.note(class.Kind, st.Line, meant)
+	if err := l.flush(ctx); err != nil { // before a setting that is refused
 		return err
 	}
-	if err := l.flush(ctx); err != nil {
+	if err := l.settle(ctx); err != nil {
 		return err
 	}
 	switch class.Kind {
@@ -105,7 +112,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 			}
 		}
 	case dump.StatementStoredObject:
-		if err := l.waitToReplace(ctx, text); err != nil {
+		if err := l.waitToReplace(ctx, meant); err != nil {
 			return err
 		}
 		if st.Delimiter == ";" || bytes.IndexByte(text, ';') < 0 {
@@ -118,7 +125,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		}
 	}
 	busy := l.busy()
-	err := l.primary.exec(ctx, string(text))
+	err = l.primary.exec(ctx, string(text))
 	if _, said := dbconn.RefusalOf(err); said && whole(class.Kind) && (busy || dbconn.LockTimeout(err)) {
 		// It made something that refers to a key that is not there yet, or was simply wrong.
 		if err := l.barrier(ctx); err != nil {
@@ -127,14 +134,27 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		err = l.primary.exec(ctx, string(text))
 	}
 	if err != nil {
+		_, err = l.yield(ctx, l.primary, setting{text: string(text), line: st.Line, last: st.Delimiter == ""}, err)
+	}
+	if err != nil && (whole(class.Kind) || strings.EqualFold(dump.FirstWord(meant), "alter")) {
+		err = l.lenient(ctx, l.primary, string(text), err)
+	}
+	if err != nil && class.Kind == dump.StatementCreateTable {
+		if text, err = l.repaired(ctx, text, err); err == nil {
+			if shape, _ = dump.ParseTable(l.scanner.Meant(text)); shape == nil {
+				class.Kind = dump.StatementOther
+			}
+		}
+	}
+	if err != nil {
 		return l.refused(err, st.Line, text)
 	}
 	switch class.Kind {
 	case dump.StatementCreateTable:
 		delete(l.tables, name)
 		// One that was there already is another: the server will tell.
-		if l.dropped[name] || !bytes.Contains(bytes.ToLower(text), []byte("exists")) {
-			l.tables[name] = &table{name: name, shape: shape, made: true, fresh: true, ordered: usesSequence(text)}
+		if l.dropped[name] || !bytes.Contains(bytes.ToLower(meant), []byte("exists")) {
+			l.tables[name] = &table{name: name, shape: shape, made: true, fresh: true, ordered: usesSequence(meant)}
 		}
 		delete(l.dropped, name)
 	case dump.StatementDropTable:
@@ -196,7 +216,7 @@ func (l *loader) set(ctx context.Context, st *dump.Statement, text string, class
 	if err := before(ctx); err != nil {
 		return err
 	}
-	own := setting{text, st.Line}
+	own := setting{text: text, line: st.Line, last: st.Delimiter == ""}
 	l.alone = l.alone || class.Kind != dump.StatementUse && len(l.sets) >= maxSets // no worker is told anything any more
 	if class.Kind == dump.StatementSet && !l.alone && own.joins() {
 		l.sets, l.known = append(l.sets, own), false // told with those that follow
@@ -207,7 +227,17 @@ func (l *loader) set(ctx context.Context, st *dump.Statement, text string, class
 	}
 	l.known = false
 	if err := l.primary.exec(ctx, text); err != nil {
-		return l.refused(err, st.Line, []byte(text))
+		rest, err := l.yield(ctx, l.primary, own, err)
+		if err != nil {
+			return l.refused(err, st.Line, []byte(text))
+		}
+		for _, one := range rest {
+			if !l.alone {
+				l.sets = append(l.sets, setting{text: one, line: st.Line})
+			}
+		}
+		l.primary.told = len(l.sets)
+		return nil
 	}
 	if class.Kind == dump.StatementUse { // workers use the last one only: it may be dropped, like those before
 		l.database = class.Database
@@ -229,7 +259,7 @@ func (l *loader) set(ctx context.Context, st *dump.Statement, text string, class
 		if err := l.primary.exec(ctx, each); err != nil {
 			return l.refused(err, st.Line, []byte(text))
 		}
-		l.sets = append(l.sets, setting{each, st.Line})
+		l.sets = append(l.sets, setting{text: each, line: st.Line})
 	}
 	l.primary.told = len(l.sets)
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -279,6 +278,9 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 	text := c.statement(from, to)
 	for try := 1; ; try++ {
 		err := s.exec(ctx, string(text))
+		if err != nil {
+			err = l.lenient(ctx, s, string(text), err)
+		}
 		_, said := dbconn.RefusalOf(err)
 		switch {
 		case err == nil:
@@ -302,7 +304,12 @@ func (l *loader) insertSpan(ctx context.Context, s *session, c *chunk, from, to 
 // insertWhole sends some rows as one INSERT. If that is refused, it sends them in the statements that they
 // stand in, of which one that is refused leaves nothing: the dump has not made the table.
 func (l *loader) insertWhole(ctx context.Context, s *session, c *chunk, from, to int) error {
-	if err := s.exec(ctx, string(c.statement(from, to))); err == nil {
+	text := string(c.statement(from, to))
+	err := s.exec(ctx, text)
+	if err != nil {
+		err = l.lenient(ctx, s, text, err)
+	}
+	if err == nil {
 		return nil
 	}
 	var next int
@@ -329,24 +336,6 @@ func (l *loader) insertWhole(ctx context.Context, s *session, c *chunk, from, to
 	return nil
 }
 
-// definerHint says what to do where a server says that the definer of what a statement uses is no account; "" where it says
-// something else. MySQL says to a session without SUPER, of a view, that it is denied access itself, though it is logged in.
-func definerHint(said dbconn.Refusal) string {
-	const (
-		noSuchUser, denied = 1449, 1045
-		remedy             = "CREATE USER %[1]s ACCOUNT LOCK before (ramaria sql NAME, or another --from), with the rights that it needs, or take that DEFINER out of the dump"
-	)
-	switch account := quotedAccount.FindString(said.Message); {
-	case said.Code == noSuchUser && account != "":
-		return fmt.Sprintf("the definer %[1]s of a view, trigger or routine is no account here: "+remedy, account)
-	case said.Code == denied:
-		return fmt.Sprintf("the definer of a view that it uses is no account here, or lacks a right; SELECT DISTINCT DEFINER FROM information_schema.views lists them: "+remedy, "DEFINER")
-	}
-	return ""
-}
-
-var quotedAccount = regexp.MustCompile(`'[^']*'@'[^']*'`)
-
 // refused returns the error for a statement that was not carried out.
 func (l *loader) refused(err error, line int, text []byte) error {
 	said, ok := dbconn.RefusalOf(err)
@@ -354,9 +343,7 @@ func (l *loader) refused(err error, line int, text []byte) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case ok:
-		fault := dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
-		fault.Hint = definerHint(said)
-		return fault
+		return dump.Refused(l.name, line, text, fmt.Sprintf("the server refused a statement: %d (%s) %s", said.Code, said.State, said.Message), err)
 	case dbconn.TooLarge(err):
 		fault := dump.Refused(l.name, line, text, fmt.Sprintf("a statement of %d bytes is larger than max_allowed_packet of the server", len(text)), err)
 		fault.Hint = "SET GLOBAL max_allowed_packet = 1073741824, as an account that may; a new instance gets it by ramaria up NEW --set max_allowed_packet=1G; what stands before was loaded"
