@@ -216,12 +216,12 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-pack", "load", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless", "loaded-accounts", "empty-dump", "managed-dump",
 		},
 		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
 		Versions: []string{"image", "objects", "TestEverythingEqualsPlainLoad"},
-		Flavours: []string{"load", "dumps", "dump", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "TestDataDirectoryIsCopied"},
+		Flavours: []string{"load", "fit", "dumps", "dump", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "TestDataDirectoryIsCopied"},
 	},
 	{
 		Name:    "branch",

@@ -31,9 +31,13 @@ is created if it does not exist. - is stdin; files may be compressed (gzip, zstd
 
 The result is what a plain client would load. A dump that names its own database (USE,
 CREATE DATABASE) is loaded into DATABASE all the same; if it holds several, --database
-chooses one. --own-names loads each under the name that the dump gives it, as a client does.`,
+chooses one. --own-names loads each under the name that the dump gives it, as a client does.
+
+Settings of a dump that need a right or that the server does not know are left out, and told.
+--collations, --definers, --accounts and --fix map what the server would refuse.`,
 		Example: `  ramaria load main shop shop.sql.gz
-  mysqldump -h prod shop | ramaria load main shop -`,
+  mysqldump -h prod shop | ramaria load main shop -
+  ramaria load main shop prod.sql.gz --collations auto --definers mine --accounts skip`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 {
 				return usageError{errors.New("load: give an instance, a database and a file\nhint: ramaria load main shop shop.sql")}

@@ -115,7 +115,7 @@ func DirectoryStays(err error) bool { return numbered(err, errSchemaDirStays, er
 // OtherDialect reports whether a statement failed since the server does not speak it: a syntax, a
 // character set, a collation, a variable, an engine or a type of the other flavour.
 func OtherDialect(err error) bool {
-	return numbered(err, 1064, 1115, 1193, 1231, 1273, 1286, errNoRoutine, 1911, 3679, 4161)
+	return numbered(err, 1064, 1101, 1115, 1178, 1193, 1231, 1273, 1286, errNoRoutine, 1901, 1911, 3679, 3763, 4161)
 }
 
 // Starved reports whether a statement failed in a way in which statements fail where there is no

@@ -138,7 +138,7 @@ func (e *Engine) loadFile(ctx context.Context, q LoadRequest, to load.Target, fi
 	}
 	return Loaded{
 		Name: d.name, Database: q.Database, OwnNames: q.OwnNames, Bytes: sum.Bytes, Took: took,
-		Named: slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == q.Database }),
+		Named: slices.DeleteFunc(slices.Clone(sum.Databases), func(db string) bool { return db == q.Database || q.From != "" && db != q.From }),
 	}, err
 }
 

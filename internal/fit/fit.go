@@ -54,6 +54,9 @@ func (f *Fit) Statement(ctx context.Context, text, meant []byte) ([]byte, bool, 
 	if f.Accounts == Skip && f.ofAccounts(meant) {
 		return nil, false, nil
 	}
+	if f.ofReplication(first, meant) {
+		return nil, false, nil
+	}
 	var edits edits
 	switch {
 	case first.Is("set"):
@@ -65,6 +68,7 @@ func (f *Fit) Statement(ctx context.Context, text, meant []byte) ([]byte, bool, 
 		meant = text
 	case first.Is("create"):
 		f.definer(&edits, meant)
+		f.visible(text, meant)
 	}
 	if err := f.collate(ctx, &edits, meant); err != nil {
 		return nil, false, err

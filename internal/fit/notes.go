@@ -39,6 +39,9 @@ const (
 	ofCollations = "has collations that this server does not know: %s"
 	ofDefiners   = "names other definers; what it brings is yours now: %s"
 	ofAccounts   = "has accounts and rights, which were left out: %s"
+	ofServer     = "has statements about replication and the binary log, which were left out: %s"
+	ofVisible    = "has columns that are invisible to other servers and visible to this one: %s"
+	ofZones      = "sets time zones by name, which the server knows now: %s"
 	ofRepairs    = "has tables that were changed for this server: %s"
 	ofLeniency   = "has what this server takes only if told to: %s"
 	ofGenerated  = "has values for generated columns, which the server computes: %s"
@@ -46,6 +49,12 @@ const (
 
 // Generated counts a value for a generated column, given as TABLE.COLUMN, that was left out.
 func (f *Fit) Generated(column string) { f.notes.add(ofGenerated, column) }
+
+// Unread notes that the text of a table will not read as it was written: of says of the dump how that is.
+func (f *Fit) Unread(of, table string) { f.notes.add(of+" (%s)", table) }
+
+// Learned notes a time zone that the server was told of.
+func (f *Fit) Learned(zone string) { f.notes.add(ofZones, zone) }
 
 // shown is how many items of a note are told.
 const shown = 12

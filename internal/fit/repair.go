@@ -23,9 +23,10 @@ var repairs = []repair{
 	// ER_BLOB_CANT_HAVE_DEFAULT: MySQL takes the same as an expression.
 	{[]int{1101}, "", (*creation).defaults, "defaults of TEXT, BLOB and JSON columns, as expressions"},
 	// ER_CANNOT_FIND_KEY_IN_KEYRING and ER_TABLESPACE_CANNOT_ENCRYPT
-	{[]int{3185, 3183, 1911, 140, 1005}, "", (*creation).encryption, "ENCRYPTION='Y', left out"},
+	{[]int{3185, 3183}, "", (*creation).encryption, "ENCRYPTION='Y', left out"},
 	// ER_ILLEGAL_HA, ER_CANT_CREATE_TABLE, ER_TOO_BIG_ROWSIZE
-	{[]int{1031, 1005, 1118, 1478}, "", (*creation).rowFormat, "ROW_FORMAT=FIXED, COMPACT or REDUNDANT, left out"},
+	{[]int{1031, 1118, 1478}, "", (*creation).rowFormat, "ROW_FORMAT=FIXED, COMPACT or REDUNDANT, left out"},
+	{[]int{1005}, "errno: 140", (*creation).rowFormat, "ROW_FORMAT=FIXED, COMPACT or REDUNDANT, left out"},
 	// ER_UNKNOWN_STORAGE_ENGINE, ER_UNKNOWN_OPTION, ER_PARSE_ERROR at the option of such an engine
 	{[]int{1286, 1911, 1064}, "", (*creation).engine, "storage engines that are not here, InnoDB in their place"},
 	// ER_CHECK_NOT_IMPLEMENTED
@@ -57,7 +58,7 @@ func (f *Fit) Repaired(of string) { f.notes.add(ofRepairs, of) }
 // Repairable says that Fix may help against a refusal of a statement.
 func Repairable(said dbconn.Refusal, statement string) bool {
 	w := dump.NewWalk([]byte(statement))
-	return w.Next().Is("create") && w.Next().Is("table") && said.Code != 1064 && said.Code != 1005 && slices.ContainsFunc(repairs, func(r repair) bool {
+	return w.Next().Is("create") && w.Next().Is("table") && said.Code != 1064 && slices.ContainsFunc(repairs, func(r repair) bool {
 		return slices.Contains(r.codes, said.Code) && strings.Contains(said.Message, r.says)
 	})
 }

@@ -18,12 +18,20 @@ var stays = map[string]bool{
 	"sql_log_bin": true,
 	// The transactions of the server that was dumped. This one counts its own.
 	"gtid_purged": true,
+	// Where a replica of this server would go on.
+	"gtid_slave_pos": true,
 	// When statistics are computed, of the whole server. They are when a dump is loaded.
 	"innodb_stats_auto_recalc": true,
 }
 
 // settings takes what stays as it is out of a SET statement; nil if nothing is left.
 func (f *Fit) settings(text []byte) []byte {
+	w := dump.NewWalk(text)
+	w.Next()
+	if scope := w.Next(); scope.Is("persist") || scope.Is("persist_only") { // one of the servers does not know it
+		f.notes.add(ofSettings, variable(w))
+		return nil
+	}
 	rest, found := dump.LeaveOut(text, stays)
 	for _, name := range found {
 		f.notes.add(ofSettings, name)

@@ -16,6 +16,7 @@ import (
 // https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html https://mariadb.com/kb/en/mariadb-error-codes/
 const (
 	errAccessDenied   = 1045
+	errParse          = 1064
 	errUnknownZone    = 1298
 	errNoCollation    = 1273
 	errNoDefiner      = 1449
@@ -40,23 +41,61 @@ func (l *loader) advise(ctx context.Context, err error) {
 	case errUnknownZone:
 		fault.Hint = "{ echo 'USE mysql;'; mariadb-tzinfo-to-sql /usr/share/zoneinfo; } | ramaria sql NAME has the server know time zones by their names (mysql_tzinfo_to_sql for MySQL)"
 	default:
-		switch {
-		case l.fit.Fix:
-		case fit.HelpsAgainst(said):
-			fault.Hint = "--fix has the server take it as older ones did, and says so"
-		case fit.Repairable(said, fault.Statement):
-			fault.Hint = "--fix makes the table without it, and says so"
-		}
-		if fault.Hint == "" && l.fit.Accounts != fit.Skip && aboutAccounts(fault.Statement) {
-			fault.Hint = "--accounts skip leaves accounts and rights out"
-		}
+		fault.Hint = l.otherHint(said, fault.Statement)
 	}
 }
 
-// aboutAccounts says that a statement makes or changes accounts, or gives rights.
-func aboutAccounts(text string) bool {
-	return regexp.MustCompile(`(?i)^\W*((create|alter|drop|rename)\s+(or\s+replace\s+)?(user|role)|grant|revoke|set\s+password)\b`).MatchString(text)
+// because adds what the server warned of to a refusal of the reader's own session that does not say why: a storage engine tells
+// it there.
+func (l *loader) because(ctx context.Context, err error) error {
+	const cannotCreate, noSuchOption, deprecated = 1005, 1031, 1681
+	fault, ok := errors.AsType[*dump.Error](err)
+	if said, refused := dbconn.RefusalOf(err); !ok || !refused || said.Code != cannotCreate && said.Code != noSuchOption {
+		return err
+	}
+	rows, failed := l.primary.conn.QueryContext(ctx, "SHOW WARNINGS")
+	if failed != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var level, message string
+		var code int
+		if rows.Scan(&level, &code, &message) == nil && code != cannotCreate && code != noSuchOption && code != deprecated {
+			fault.Msg += ": " + message
+			break
+		}
+	}
+	_ = rows.Err() // the fault stands
+	return err
 }
+
+// otherHint is that for what is known by the statement, of which statement is the beginning.
+func (l *loader) otherHint(said dbconn.Refusal, statement string) string {
+	switch {
+	case !l.fit.Fix && fit.HelpsAgainst(said):
+		return "--fix has the server take it as older ones did, and says so"
+	case !l.fit.Fix && fit.Repairable(said, statement):
+		return "--fix makes the table without it, and says so"
+	case l.fit.Accounts != fit.Skip && aboutAccounts.MatchString(statement):
+		return "--accounts skip leaves accounts and rights out"
+	case l.fit.Accounts != fit.Skip && l.fit.InSystem():
+		return "the dump brings the database mysql of another server: --accounts skip leaves it out"
+	case said.Code == errParse && delimiterInside.MatchString(statement):
+		return "what should end before the line DELIMITER does not: the delimiter that stands before is missing"
+	case said.Code == errParse && bodyWithoutEnd.MatchString(statement) && !endsBody.MatchString(statement):
+		return "the body ends at its first semicolon: a line DELIMITER ;; is missing before it, and ;; and DELIMITER ; behind it"
+	}
+	return ""
+}
+
+var (
+	// aboutAccounts matches what makes or changes accounts, or gives rights.
+	aboutAccounts   = regexp.MustCompile(`(?i)^\W*((create|alter|drop|rename)\s+(or\s+replace\s+)?(user|role)|grant|revoke|set\s+password)\b`)
+	delimiterInside = regexp.MustCompile(`\bDELIMITER\b`)
+	bodyWithoutEnd  = regexp.MustCompile(`(?i)^\W*create\b.*\b(trigger|procedure|function|event)\b.*\bbegin\b`)
+	endsBody        = regexp.MustCompile(`(?i)\bend\b\W*$|…$`)
+)
 
 var quotedCollation = regexp.MustCompile(`'(\w+)'`)
 

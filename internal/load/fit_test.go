@@ -2,12 +2,15 @@ package load
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/fit"
 )
 
@@ -143,4 +146,110 @@ func TestAccountsLeftOut(t *testing.T) {
 			t.Error(is)
 		}
 	})
+}
+
+// TestZonesByName has a dump set a time zone that no server knows before, and compares what the server makes of it with
+// what this program knows.
+func TestZonesByName(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		for _, name := range []string{"Europe/Berlin", "America/Sao_Paulo", "Asia/Kolkata", "Australia/Lord_Howe", "UTC"} {
+			said, err := s.fitted(t, fit.Options{}, "SET sql_mode = 'ANSI_QUOTES', time_zone = '"+name+"';\nCREATE TABLE t (n BIGINT, a DATETIME, m VARCHAR(99));\n"+
+				"INSERT INTO t SELECT n, FROM_UNIXTIME(n), @@sql_mode FROM (SELECT 1 AS n UNION SELECT 500000000 UNION SELECT 1035680400 UNION SELECT 1035680399 UNION SELECT 1700000000 UNION SELECT 1720000000 UNION SELECT 2140000000) x;\n")
+			if err != nil || !strings.Contains(said, "time zones by name, which the server knows now: "+name) {
+				t.Fatalf("%s: %v: %s", name, err, said)
+			}
+			zone, err := time.LoadLocation(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range s.asked(t, "SELECT n, a, m FROM d.t") {
+				n, is, _ := strings.Cut(row, " ")
+				seconds, err := strconv.ParseInt(n, 10, 64)
+				if want := time.Unix(seconds, 0).In(zone).Format("2006-01-02 15:04:05") + " ANSI_QUOTES"; err != nil || is != want {
+					t.Errorf("%s: %s is %s, want %s", name, n, is, want)
+				}
+			}
+		}
+		if _, err := s.fitted(t, fit.Options{}, "SET time_zone = 'Mars/Olympus';\nCREATE TABLE t (a INT);\n"); err == nil || !strings.Contains(err.Error(), "test.sql:1: ") || !strings.Contains(err.Error(), "tzinfo") {
+			t.Errorf("a zone that nobody knows: %v", err)
+		}
+	})
+}
+
+// TestFix has what the servers of today refuse, each refused with the option that helps, and taken with it.
+func TestFix(t *testing.T) {
+	wide := ""
+	for i := range 120 {
+		wide += fmt.Sprintf(", c%d VARCHAR(255) CHARACTER SET latin1", i)
+	}
+	cases := []struct {
+		name, text string
+		// mariadb and mysql are part of what is told, "" for a server that takes it anyway.
+		mariadb, mysql string
+	}{
+		{"zero dates", "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE';\nCREATE TABLE t (id INT PRIMARY KEY, a DATETIME NOT NULL DEFAULT '0000-00-00 00:00:00') ENGINE=InnoDB;\nINSERT INTO t VALUES (1,'0000-00-00 00:00:00'),(2,'2024-00-10 00:00:00'),(3,'2024-01-01 00:00:00');\n", "zero dates", "zero dates"},
+		{"wide rows", "CREATE TABLE t (id INT PRIMARY KEY" + wide + ") ENGINE=InnoDB ROW_FORMAT=COMPACT;\n", "innodb_strict_mode=OFF", "innodb_strict_mode=OFF"},
+		{"foreign key", "CREATE TABLE p (a INT, b INT, PRIMARY KEY (a, b));\nCREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES p (a));\n", "", "restrict_fk_on_non_standard_key"},
+		{"defaults of TEXT", "CREATE TABLE t (a TEXT DEFAULT 'x, DEFAULT y', b VARCHAR(9) DEFAULT 'z', c JSON DEFAULT '{}', d LONGTEXT NOT NULL DEFAULT '' COMMENT 'DEFAULT ''''');\nINSERT INTO t VALUES ();\n", "", "as expressions"},
+		{"encryption", "CREATE TABLE t (a INT) ENGINE=InnoDB /*!80016 ENCRYPTION='Y' */;\n", "", "ENCRYPTION"},
+		{"ROW_FORMAT=FIXED", "CREATE TABLE t (a INT) ENGINE=InnoDB ROW_FORMAT=FIXED;\n", "ROW_FORMAT=FIXED", "innodb_strict_mode=OFF"},
+		{"an engine that is gone", "CREATE TABLE t (a INT) ENGINE=TokuDB DEFAULT CHARSET=utf8mb4 `COMPRESSION`=TOKUDB_ZLIB;\n", "storage engines", "storage engines"},
+		{"partitions of MyISAM", "CREATE TABLE t (a INT) ENGINE=MyISAM PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (9) ENGINE = MyISAM);\n", "", "InnoDB in its place"},
+	}
+	each(t, func(t *testing.T, s *stand) {
+		for _, tt := range cases {
+			want := tt.mariadb
+			if s.Flavour == "mysql" {
+				want = tt.mysql
+			}
+			if _, err := s.fitted(t, fit.Options{}, tt.text); (err == nil) != (want == "") {
+				t.Errorf("%s: without the option: %v", tt.name, err)
+			}
+			said, err := s.fitted(t, fit.Options{Fix: true}, tt.text)
+			if err != nil || !strings.Contains(said, want) || (want == "") != (said == "") {
+				t.Errorf("%s: %v: %s", tt.name, err, said)
+			}
+			if is := s.asked(t, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' AND table_name = 't'"); len(is) != 1 {
+				t.Errorf("%s: there is no table", tt.name)
+			}
+		}
+		if _, err := s.fitted(t, fit.Options{Fix: true}, "SET sql_mode = 'STRICT_TRANS_TABLES';\nCREATE TABLE t (a DATE);\nINSERT INTO t VALUES ('2024-13-45');\n"); err == nil || !strings.Contains(err.Error(), "test.sql:3: ") {
+			t.Errorf("a date that is none: %v", err)
+		}
+	})
+}
+
+// TestRowsBehindWhichASettingFails keeps the rows that stand before a setting that is refused.
+func TestRowsBehindWhichASettingFails(t *testing.T) {
+	each(t, func(t *testing.T, s *stand) {
+		for _, tail := range []string{"SET sql_mode = 'NO_SUCH_MODE';\n", "SET sql_mode = 'NO_SUCH_MODE';\nCREATE TABLE u (a INT);\n"} {
+			_, err := s.fitted(t, fit.Options{}, "CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO t VALUES (1),(2);\n"+tail)
+			if err == nil || !strings.Contains(err.Error(), "test.sql:3: ") {
+				t.Error(err)
+			}
+			if is := s.asked(t, "SELECT COUNT(*) FROM d.t"); is[0] != "2" {
+				t.Errorf("%s rows", is[0])
+			}
+		}
+	})
+}
+
+// TestTextTold has text that will not read as it was written.
+func TestTextTold(t *testing.T) {
+	for _, tt := range []struct{ names, value, told string }{
+		{"utf8mb4", "Zoë and Ñuñez, ÃO, Âncora, çÃ", ""},
+		{"utf8mb4", "ZoÃ«", "encoded as UTF-8 twice (t)"},
+		{"utf8mb4", "itâ€™s", "encoded as UTF-8 twice (t)"},
+		{"utf8mb3", "a \U0001f600", "four bytes"},
+		{"utf8mb4", "a \U0001f600", ""},
+		{"latin1", "Zoë", "says that its text is latin1, and it is UTF-8"},
+		{"latin1", "Zo\xeb", ""},
+		{"latin1", "Zoe", ""},
+	} {
+		l := &loader{fit: &fit.Fit{}, facts: facts{client: tt.names, connection: tt.names}}
+		l.lookAtText(&table{name: dump.TableName{Name: "t"}}, []byte("(1,'"+tt.value+"')"))
+		if got := strings.Join(l.fit.Notes("f"), "\n"); (got == "") != (tt.told == "") || !strings.Contains(got, tt.told) {
+			t.Errorf("%s, %q: %q", tt.names, tt.value, got)
+		}
+	}
 }

@@ -203,6 +203,7 @@ func (l *loader) rows(ctx context.Context, st *dump.Statement) error {
 			return err
 		}
 	}
+	l.lookAtText(t, st.Rows)
 	numbers := l.numbering(t, st)
 	if !l.facts.plain() {
 		numbers = mixed

@@ -147,7 +147,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		}
 	}
 	if err != nil {
-		return l.refused(err, st.Line, text)
+		return l.because(ctx, l.refused(err, st.Line, text))
 	}
 	switch class.Kind {
 	case dump.StatementCreateTable:

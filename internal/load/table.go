@@ -33,6 +33,7 @@ type table struct {
 	plain   bool
 	counter int
 	sent    int // bytes of rows
+	looked  int // how many of them were looked at
 	// keys is what makes those that were dropped, when the last row is in.
 	keys string
 	// odd counts chunks that LOAD DATA could not take.

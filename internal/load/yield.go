@@ -20,6 +20,7 @@ func (l *loader) yield(ctx context.Context, s *session, set setting, fault error
 	}
 	var taken []string
 	for _, one := range fit.Split([]byte(set.text)) {
+		learned := false
 		for one != nil {
 			err := s.exec(ctx, string(one))
 			if err == nil {
@@ -27,7 +28,10 @@ func (l *loader) yield(ctx context.Context, s *session, set setting, fault error
 				break
 			}
 			said, ok := dbconn.RefusalOf(err)
-			if ok {
+			switch {
+			case ok && said.Code == errUnknownZone && !learned:
+				learned, ok = true, l.learnZone(ctx, said)
+			case ok:
 				one, ok = l.fit.Yield(one, said)
 			}
 			if !ok {
