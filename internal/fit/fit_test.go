@@ -36,6 +36,10 @@ func TestStatement(t *testing.T) {
 		{text: "CREATE DEFINER=`a`@`%` VIEW v AS SELECT 1 COLLATE utf8mb4_0900_ai_ci", want: "="},
 		{text: "CREATE USER a; DROP TABLE t", want: "="},
 		{text: "CREATE VIEW v AS SELECT 1", want: "="},
+		{text: "SET GLOBAL a = 1, @b = 2, @@GLOBAL.c = 3, SESSION d = @@GLOBAL.d", want: "SET @b = 2, SESSION d = @@GLOBAL.d", note: "f sets global a, global c; that stays as it is here"},
+		{text: "SET GLOBAL a = 1, b = 2, @c = 3, @@d = 4, SESSION e = 5, f = 6", want: "SET @c = 3, @@d = 4, SESSION e = 5, f = 6", note: "f sets global a, global b; that stays as it is here"},
+		{text: "SET PERSIST a = 1", want: "", note: "f sets global a; that stays as it is here"},
+		{text: "SET @a = @@GLOBAL.a", want: "="},
 		{text: "SET sql_log_bin = 0", want: "", note: "f sets sql_log_bin; that stays as it is here"},
 
 		{options: auto, text: "CREATE TABLE t (a int COLLATE utf8mb4_0900_ai_ci, b text COLLATE=UTF8MB4_0900_AI_CI) COLLATE = utf8mb4_0900_bin",

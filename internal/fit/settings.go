@@ -24,20 +24,62 @@ var stays = map[string]bool{
 	"innodb_stats_auto_recalc": true,
 }
 
-// settings takes what stays as it is out of a SET statement; nil if nothing is left.
+// settings takes what stays as it is out of a SET statement; nil if nothing is left. Settings of the whole server always stay:
+// they are the instance's, and would be gone with the next start.
 func (f *Fit) settings(text []byte) []byte {
-	w := dump.NewWalk(text)
-	w.Next()
-	if scope := w.Next(); scope.Is("persist") || scope.Is("persist_only") { // one of the servers does not know it
-		f.notes.add(ofSettings, variable(w))
-		return nil
-	}
 	rest, found := dump.LeaveOut(text, stays)
 	for _, name := range found {
 		f.notes.add(ofSettings, name)
 	}
-	return rest
+	if rest == nil || !hasScope(rest) {
+		return rest
+	}
+	var kept [][]byte
+	parts := Split(rest)
+	server := false // the word before holds for those behind that say nothing else
+	for _, one := range parts {
+		w := dump.NewWalk(one)
+		w.Next()
+		switch first := w.Peek(); {
+		case isServerScope(first):
+			server = true
+		case first.Is("session"), first.Is("local"):
+			server = false
+		}
+		bare := !w.Peek().Symbol('@')
+		name := variable(w)
+		if scoped := strings.HasPrefix(name, ofServerScope); scoped || server && bare {
+			f.notes.add(ofSettings, ofServerScope+strings.TrimPrefix(name, ofServerScope))
+		} else {
+			kept = append(kept, bytes.TrimSpace(one[len("SET "):]))
+		}
+	}
+	switch len(kept) {
+	case 0:
+		return nil
+	case len(parts):
+		return rest
+	}
+	return append([]byte("SET "), bytes.Join(kept, []byte(", "))...)
 }
+
+// hasScope says that a word is there by which a setting is the server's.
+func hasScope(text []byte) bool {
+	w := dump.NewWalk(text)
+	for tok := w.Next(); !tok.End(); tok = w.Next() {
+		if isServerScope(tok) {
+			return true
+		}
+	}
+	return false
+}
+
+func isServerScope(tok dump.Token) bool {
+	return tok.Is("global") || tok.Is("persist") || tok.Is("persist_only")
+}
+
+// ofServerScope is what the names of the server's settings begin with.
+const ofServerScope = "global "
 
 // Numbers of errors about settings.
 // https://dev.mysql.com/doc/mysql-errors/9.0/en/server-error-reference.html
@@ -94,8 +136,8 @@ func variable(w *dump.Walk) string {
 			w.Next()
 		case tok.Symbol('@'):
 			scope = "@"
-		case tok.Is("global"), tok.Is("persist"), tok.Is("persist_only"):
-			scope = "global "
+		case isServerScope(tok):
+			scope = ofServerScope
 		case tok.IsName():
 			name = strings.ToLower(tok.Name())
 		}
