@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -17,8 +19,12 @@ import (
 )
 
 type dumpFlags struct {
-	out     string
-	history bool
+	out      string
+	history  bool
+	ignore   []string
+	compress string
+	partSize string
+	jobs     int
 }
 
 func newDump(a *app) *cobra.Command {
@@ -27,21 +33,29 @@ func newDump(a *app) *cobra.Command {
 		Use:   "dump NAME [DATABASE...]",
 		Short: "Dump databases of a running instance by the server's own dumper",
 		Long: `Dump databases of a running instance by the server's own dumper (mariadb-dump, mysqldump): tables,
-views, routines, triggers and events, without any lock, with binary columns in hex and without what
-is of this server alone, such as GTIDs. Tables of InnoDB are as they are at one moment; each of
-another engine (MyISAM, Aria, MEMORY) is as it is when it is read, so write to these meanwhile only
-what may be missing. Without DATABASE it is the one of the DSN. The dump of a single database does
-not say its name; that of several does.
+views, routines, triggers and events, with binary columns in hex and without what is of this server
+alone, such as GTIDs and accounts. Tables of InnoDB are as they are at one moment; each of another
+engine (MyISAM, Aria, MEMORY) is as it is when it is read, and the command names these. Without
+DATABASE it is the one of the DSN. The dump of a single database does not say its name; that of
+several does.
+
+-o is stdout, or a file, compressed if its name ends in .zst or .gz, for which nothing is locked. It
+is replaced once the new file is complete.
+
+-o DIR/, with the slash, is a directory that appears whole: 0-schema.sql, then the rows of each
+table in files of about 64 MB (1-item.0001.sql, ...), then 9-objects.sql with triggers, routines,
+events and views. --jobs dumpers read at the same time, from one moment, for which writes wait some
+50 ms. Any client loads the files in the order of their names, those of rows also at the same time.
 
 Of a system-versioned table (MariaDB) the dump has the present rows, and says so; --history writes
 the earlier rows as well, which only MariaDB from 10.11 on loads.
 
--o is stdout, or a file, compressed if its name ends in .zst or .gz. It is replaced once the new
-file is complete. ramaria load, up --from and any client load it.
+ramaria load, up --from and any client load what dump writes.
 
 An instance that is itself called pack is named by -i.`,
 		Example: `  ramaria dump shop -o shop.sql.zst
   ramaria dump shop orders | mysql -h elsewhere orders
+  ramaria dump shop -o backup/ && cat backup/*.sql | mysql -h elsewhere shop
   ramaria load other shop shop.sql.zst`,
 		Args: minArgs("the name of an instance"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,37 +63,93 @@ An instance that is itself called pack is named by -i.`,
 		},
 		ValidArgsFunction: a.completeNames,
 	}
-	cmd.Flags().StringVarP(&o.out, "output", "o", o.out, "`FILE` to write: plain, or compressed if it ends in .zst or .gz; - for stdout")
-	cmd.Flags().BoolVar(&o.history, "history", false, "write the earlier rows of system-versioned tables as well")
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", o.out, "`FILE` to write: plain, or compressed if it ends in .zst or .gz; DIR/ for a directory of files; - for stdout")
+	f.BoolVar(&o.history, "history", false, "write the earlier rows of system-versioned tables as well")
+	f.StringArrayVar(&o.ignore, "ignore-table", nil, "leave out `TABLE`, or a view; DATABASE.TABLE where several databases are dumped; repeatable")
+	f.StringVar(&o.compress, "compress", "", "compress the files of a directory, `HOW`: zst or gz")
+	f.StringVar(&o.partSize, "part-size", "64M", "`SIZE` of text at which the next file of a table is begun in a directory")
+	f.IntVarP(&o.jobs, "jobs", "j", defaultDumpers(), "`N` dumpers read at the same time for a directory; 1 takes no lock")
 	cmd.AddCommand(newDumpPack(a))
 	return a.named(cmd)
 }
 
+// defaultDumpers is how many dumpers read at once: the server works as much as each.
+func defaultDumpers() int { return min(4, max(2, runtime.NumCPU()/2)) }
+
 func runDump(ctx context.Context, a *app, name string, databases []string, o *dumpFlags) error {
+	q := engine.DumpRequest{Name: name, Databases: databases, Out: o.out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout, History: o.history, Ignore: o.ignore}
+	if err := o.target(&q); err != nil {
+		return err
+	}
+	d, err := a.engine.Dump(ctx, q)
+	if err != nil {
+		return err
+	}
+	if len(d.Past) > 0 {
+		a.say("the dump has no earlier rows of %s, which the server keeps\nhint: %s", strings.Join(d.Past, ", "), q.Again("--history"))
+	}
+	if len(d.Unsnapped) > 0 {
+		a.say("%s not of InnoDB: the dump has what was there when it was read, not what was there at one moment\nhint: where something wrote to it meanwhile: ramaria branch %[2]s %[2]s-still && ramaria dump %[2]s-still, which nothing writes to", areTables(d.Unsnapped), name)
+	}
+	switch {
+	case q.Dir != nil:
+		a.say("dumped %s of %s: %s in %d files in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), d.Files, o.out)
+	case o.out != engine.Stdin:
+		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), o.out)
+	}
+	return nil
+}
+
+// areTables begins a sentence on tables, of which it names some.
+func areTables(list []string) string {
+	const most = 5
+	switch {
+	case len(list) == 1:
+		return list[0] + " is"
+	case len(list) > most:
+		return fmt.Sprintf("%s and %d more tables are", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ") + " are"
+}
+
+// target reads what is written, and how.
+func (o *dumpFlags) target(q *engine.DumpRequest) error {
 	for _, ending := range []string{".xz", ".bz2", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(o.out), ending) {
 			return usageError{fmt.Errorf("write %s: a dump is written plain, or as zstd or gzip\nhint: -o dump.sql.zst", o.out)}
 		}
 	}
-	d, err := a.engine.Dump(ctx, engine.DumpRequest{Name: name, Databases: databases, Out: o.out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout, History: o.history})
+	info, err := os.Stat(o.out)
+	if !strings.HasSuffix(o.out, "/") && (err != nil || !info.IsDir()) {
+		if o.compress != "" {
+			return usageError{fmt.Errorf("--compress %s: it is for a directory; a file is compressed as its name ends\nhint: -o dump.sql.zst, or -o dump/ --compress zst", o.compress)}
+		}
+		return nil
+	}
+	q.Dir = &engine.DumpDir{Jobs: o.jobs}
+	switch o.compress {
+	case "":
+	case "zst", "gz":
+		q.Dir.Ending = "." + o.compress
+	default:
+		return usageError{fmt.Errorf("--compress %s: it is zst or gz\nhint: --compress zst", o.compress)}
+	}
+	if o.jobs < 1 || o.jobs > maxDumpers {
+		return usageError{fmt.Errorf("--jobs %d: it is from 1 to %d\nhint: leave it out", o.jobs, maxDumpers)}
+	}
+	size, err := volume.ParseSize(o.partSize)
 	if err != nil {
-		return err
+		return usageError{fmt.Errorf("--part-size: %w", err)}
 	}
-	if len(d.Past) > 0 {
-		again := "ramaria dump " + name
-		for _, database := range databases {
-			again += " " + engine.ShellWord(database)
-		}
-		if o.out != engine.Stdin {
-			again += " -o " + engine.ShellWord(o.out)
-		}
-		a.say("the dump has no earlier rows of %s, which the server keeps\nhint: %s --history", strings.Join(d.Past, ", "), again)
-	}
-	if o.out != engine.Stdin {
-		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), o.out)
+	if q.Dir.PartSize = size; size < 1 {
+		return usageError{fmt.Errorf("--part-size %s: it is at least 1\nhint: --part-size 64M", o.partSize)}
 	}
 	return nil
 }
+
+// maxDumpers is how many dumpers may read at once, each by a connection.
+const maxDumpers = 64
 
 type packFlags struct {
 	out          string

@@ -74,6 +74,9 @@ func Order(paths []string) ([]string, error) {
 	slices.SortStableFunc(ordered, func(a, b string) int {
 		return strings.Compare(filepath.Base(a), filepath.Base(b))
 	})
+	if ownDir(ordered) {
+		return ordered, nil
+	}
 	var schema, data []string
 	for _, p := range ordered {
 		h, err := Peek(p)

@@ -101,7 +101,7 @@ func (e *Engine) takeTransactions(ctx context.Context, c *cluster.Cluster, first
 	}
 	defer func() { err = errors.Join(err, statements.Close()) }()
 	to := dbconn.Endpoint{Socket: first.Socket(), Login: first.Supervisor}
-	return runTool(ctx, first.Server.Client, []string{"--binary-mode"}, to.ClientConfig(), statements, io.Discard)
+	return tool{Program: first.Server.Client, args: []string{"--binary-mode"}, config: to.ClientConfig(), in: statements, out: io.Discard}.run(ctx)
 }
 
 // transactions are statements that do what transactions did that the archive of a member of a group has. The caller must
@@ -142,7 +142,7 @@ func (e *Engine) transactions(ctx context.Context, i *instance.Instance, gtids s
 		if err != nil {
 			return nil, err
 		}
-		err = runTool(ctx, i.Server.LogReader, append([]string{"--include-gtids=" + gtids}, files...), "", nil, out)
+		err = tool{Program: i.Server.LogReader, args: append([]string{"--include-gtids=" + gtids}, files...), out: out}.run(ctx)
 		if err == nil {
 			var found uint64
 			if found, err = countTransactions(out); err == nil && found == wanted {

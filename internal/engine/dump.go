@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/pack"
+	"github.com/ramaria-db/ramaria/internal/parts"
+	"github.com/ramaria-db/ramaria/internal/progress"
 )
 
 // DumpRequest asks for a dump of databases of an instance, which runs.
@@ -23,97 +26,143 @@ type DumpRequest struct {
 	Out    string
 	Mode   fs.FileMode
 	Stdout io.Writer
+	// Dir is set where Out is a directory to write.
+	Dir *DumpDir
 	// History writes the earlier rows of system-versioned tables as well, which only MariaDB from 10.11 on loads.
 	History bool
+	// Ignore are tables and views to leave out, as table, or as database.table where there are several databases.
+	Ignore []string
 }
 
 // Dumped describes a dump that was written.
 type Dumped struct {
 	Databases []string
-	// Size is that of the file, or of what was written to Stdout, in bytes.
+	// Size is that of the files, or of what was written to Stdout, in bytes.
 	Size int64
+	// Files is how many there are in a directory.
+	Files int
 	// Past are the system-versioned tables whose earlier rows were left out, as database.table.
 	Past []string
+	// Unsnapped are the tables that are not as they were at the dump's moment, but when they were read.
+	Unsnapped []string
+}
+
+// dumpJob is a dump that is being made.
+type dumpJob struct {
+	DumpRequest
+	e  *Engine
+	i  *instance.Instance
+	db *sql.DB // of the supervisor's account, which sees routines and definers of everybody
+	// args are those of all dumpers.
+	args   []string
+	tables []dumpTable
+	done   Dumped
 }
 
 // Dump has the server's own dumper write databases of an instance, and locks nothing: tables of InnoDB as they are at one
-// moment, others as they are when they are read. The file appears once it is complete.
-func (e *Engine) Dump(ctx context.Context, q DumpRequest) (d Dumped, err error) {
+// moment, others as they are when they are read. The file, or directory, appears once it is complete.
+func (e *Engine) Dump(ctx context.Context, q DumpRequest) (Dumped, error) {
 	i, err := e.Running(q.Name)
 	if err != nil {
-		return d, err
+		return Dumped{}, err
 	}
-	if d.Databases = q.Databases; len(d.Databases) == 0 {
-		d.Databases = []string{i.Endpoint.Database}
+	if len(q.Databases) == 0 {
+		q.Databases = []string{i.Endpoint.Database}
 	}
-	args := append(whole(i.Server), i.Server.DumperAlone()...)
-	if len(d.Databases) > 1 {
-		args = append(args, "--databases")
-	}
+	j := &dumpJob{DumpRequest: q, e: e, i: i, args: append(whole(i.Server), i.Server.DumperAlone()...), done: Dumped{Databases: q.Databases}}
 	if q.History && !i.Server.Dumper.Knows("dump-history") {
-		return d, fmt.Errorf("dump instance %s: the dumper of %s writes no earlier rows\nhint: leave --history out; MariaDB has it from 10.11 on", q.Name, i.Server.Name())
+		return j.done, fmt.Errorf("dump instance %s: the dumper of %s writes no earlier rows\nhint: leave --history out; MariaDB has it from 10.11 on", q.Name, i.Server.Name())
 	}
 	if q.History {
-		args = append(args, "--dump-history")
+		j.args = append(j.args, "--dump-history")
 	}
-	args = append(append(args, "--"), d.Databases...)
-	db, err := dbconn.Open(i.Endpoint.Socket, i.Supervisor, "")
-	if err != nil {
-		return d, err
+	if j.db, err = dbconn.Open(i.Endpoint.Socket, i.Supervisor, ""); err != nil {
+		return j.done, err
 	}
-	defer db.Close()
-	if err := unlimited(ctx, db, i.Server, "instance "+q.Name); err != nil {
-		return d, err
+	defer j.db.Close()
+	if err := unlimited(ctx, j.db, i.Server, "instance "+q.Name); err != nil {
+		return j.done, err
 	}
-	if !q.History {
-		if d.Past, err = versioned(ctx, db, d.Databases); err != nil {
-			return d, err
+	if err := j.look(ctx); err != nil {
+		return j.done, err
+	}
+	if q.Dir != nil {
+		err = j.writeDir(ctx)
+	} else {
+		err = j.writeFile(ctx)
+	}
+	return j.done, j.explain(ctx, err)
+}
+
+// writeFile writes one file.
+func (j *dumpJob) writeFile(ctx context.Context) error {
+	args := slices.Clone(j.args)
+	for _, t := range j.tables {
+		if t.ignored {
+			args = append(args, "--ignore-table="+t.database+"."+t.name)
 		}
 	}
-	// The supervisor's account sees routines and definers of everybody.
-	config := dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}.ClientConfig()
-	write := func(to io.Writer) error {
-		return runDumper(ctx, i.Server, "instance "+q.Name, config, args, func(out io.Reader) error {
-			n, err := io.Copy(to, out)
-			d.Size += n
+	if len(j.Databases) > 1 {
+		args = append(args, "--databases")
+	}
+	args = append(append(args, "--"), j.Databases...)
+	if j.Out == Stdin {
+		return j.dumper(args).run(ctx, func(out io.Reader) (err error) {
+			j.done.Size, err = io.Copy(j.Stdout, parts.Plain(out))
 			return err
 		})
 	}
-	if q.Out == Stdin {
-		return d, interrupted(ctx, q.Name, write(q.Stdout))
-	}
-	f, err := pack.Create(q.Out, q.Mode)
+	f, err := pack.Create(j.Out, j.Mode)
 	if err != nil {
-		return d, err
+		return err
 	}
 	defer f.Close()
-	if err := write(f); err != nil {
-		return d, interrupted(ctx, q.Name, err)
+	bar := j.bar()
+	err = j.dumper(args).run(ctx, func(out io.Reader) error {
+		_, err := io.Copy(f, io.TeeReader(parts.Plain(out), bar))
+		return err
+	})
+	if cerr := bar.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
 	}
 	err = f.Keep()
-	d.Size = f.Size
-	return d, err
-}
-
-// versioned are the system-versioned tables of databases, as database.table.
-func versioned(ctx context.Context, db *sql.DB, databases []string) (list []string, err error) {
-	err = dbconn.Query(ctx, db, "SELECT table_schema, table_name, @@lower_case_table_names FROM information_schema.tables WHERE table_type = 'SYSTEM VERSIONED' ORDER BY 1, 2", func(row []string) error {
-		folds := row[2] != "0"
-		if slices.ContainsFunc(databases, func(name string) bool { return name == row[0] || folds && strings.EqualFold(name, row[0]) }) {
-			list = append(list, row[0]+"."+row[1])
-		}
-		return nil
-	})
-	return list, err
-}
-
-// interrupted is err, or that a dump was interrupted.
-func interrupted(ctx context.Context, name string, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("dump instance %s: interrupted: %w", name, ctx.Err())
-	case err != nil && strings.Contains(err.Error(), "Unknown database"):
-		return fmt.Errorf("%w\nhint: ramaria sql %s -e 'SHOW DATABASES'", err, name)
-	}
+	j.done.Size = f.Size
 	return err
+}
+
+// dumper is a run of the server's dumper.
+func (j *dumpJob) dumper(args []string) dumping {
+	config := dbconn.Endpoint{Socket: j.i.Endpoint.Socket, Login: j.i.Supervisor}.ClientConfig()
+	return dumping{of: j.i.Server, what: "instance " + j.Name, config: config, args: args}
+}
+
+// bar shows how much was written, on a terminal.
+func (j *dumpJob) bar() io.WriteCloser {
+	w, terminal := j.e.progress()
+	return progress.Quiet(w, terminal, "dumping "+j.Name, -1)
+}
+
+// Again is the command of the dump, with more arguments, for hints.
+func (q DumpRequest) Again(more ...string) string {
+	words := append([]string{"ramaria", "dump", q.Name}, q.Databases...)
+	for _, name := range q.Ignore {
+		words = append(words, "--ignore-table", name)
+	}
+	if q.History {
+		words = append(words, "--history")
+	}
+	if q.Out != Stdin {
+		words = append(words, "-o", q.Out)
+	}
+	if q.Dir != nil && q.Dir.Ending != "" {
+		words = append(words, "--compress", q.Dir.Ending[1:])
+	}
+	words = append(words, more...)
+	for n, word := range words {
+		words[n] = ShellWord(word)
+	}
+	return strings.Join(words, " ")
 }

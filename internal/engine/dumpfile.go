@@ -48,6 +48,25 @@ func findDump(path string, stdin io.Reader) (dumpFile, error) {
 	return dumpFile{name: filepath.Base(path), path: path, info: info}, nil
 }
 
+// withDirs are paths of dumps with those in a directory in its place, in the order in which they load.
+func withDirs(paths []string) (list []string, err error) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == Stdin || err != nil || !info.IsDir() {
+			list = append(list, path)
+			continue
+		}
+		dumps, err := dumpfile.Dir(path)
+		if err != nil {
+			return nil, err
+		}
+		if dumps, err = dumpfile.Order(dumps); err != nil {
+			return nil, err
+		}
+		list = append(list, dumps...)
+	}
+	return list, nil
+}
+
 // regular reports whether the dump, or standard input, is a regular file.
 func (d dumpFile) regular() bool { return d.info != nil && d.info.Mode().IsRegular() }
 

@@ -262,7 +262,9 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 		e.note("writing the base of %s, %s, by %s", h.Name, databasesWords(len(databases)), filepath.Base(h.i.Server.Dumper.Path()))
 		begins := head{found: func(file string, pos int64) { at.File, at.Pos = file, pos }}
 		config := dbconn.Endpoint{Socket: h.i.Endpoint.Socket, Login: h.i.Supervisor}.ClientConfig()
-		err = runDumper(ctx, h.i.Server, h.Name, config, append(append(everything(h.i.Server), "--databases", "--"), databases...), func(out io.Reader) error {
+		err = dumping{
+			of: h.i.Server, what: h.Name, config: config, args: append(append(everything(h.i.Server), "--databases", "--"), databases...),
+		}.run(ctx, func(out io.Reader) error {
 			_, err := io.Copy(f, io.TeeReader(out, &begins))
 			return err
 		})

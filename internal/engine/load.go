@@ -63,6 +63,9 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 	if r := i.Spec.Replica; r != nil {
 		return RequestError{fmt.Errorf("load into instance %s: it is a replica of %s\nhint: ramaria load %[2]s, which it follows, or ramaria replica promote %[1]s", q.Name, r.Of)}
 	}
+	if q.Files, err = withDirs(q.Files); err != nil {
+		return err
+	}
 	for _, file := range q.Files { // before anything is loaded
 		if _, err := findDump(file, q.Stdin); err != nil {
 			return err

@@ -52,7 +52,7 @@ func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Inst
 		at.File, at.Pos = file, pos
 		at.GTIDs, gerr = s.dialect.GTIDsAt(ctx, s.db, file, pos)
 	}}
-	err = runDumper(ctx, i.Server, s.Address, s.login.ClientConfig(), s.dumperArgs(i.Server), func(out io.Reader) error {
+	err = dumping{of: i.Server, what: s.Address, config: s.login.ClientConfig(), args: s.dumperArgs(i.Server)}.run(ctx, func(out io.Reader) error {
 		_, err := load.Target{Server: i.Server, Endpoint: dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}, Binary: true}.Load(ctx, "the dump of "+s.Address, io.TeeReader(out, &begins))
 		return err
 	})

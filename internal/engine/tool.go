@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -15,17 +16,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
-
-// whole are the arguments by which a dumper writes all that databases have, as it was at one moment, and locks nothing.
-func whole(of *server.Server) []string {
-	args := []string{
-		"--single-transaction", "--quick", "--routines", "--events", "--triggers", "--hex-blob", "--default-character-set=utf8mb4", "--max-allowed-packet=1G", "--no-tablespaces",
-	}
-	if beginsAsTold(of) {
-		args = append(args, "--init-command="+dbconn.ToolSettings())
-	}
-	return args
-}
 
 // beginsAsTold reports whether the session of a dumper can be given settings, as MySQL's can from 8.2 on. All programs
 // have the other option's name in the client library.
@@ -56,22 +46,31 @@ var whatIsWhole = map[string]string{"sql_select_limit": "18446744073709551615", 
 // everything are those of whole, and that which writes where the log goes on behind that.
 func everything(of *server.Server) []string { return append(whole(of), of.DumperPosition()...) }
 
-// runDumper has the dumper of a server write, and take read it to its end. config is an option file with a password, what is
-// what is dumped, for errors.
-func runDumper(ctx context.Context, of *server.Server, what, config string, args []string, take func(io.Reader) error) error {
-	if len(of.Dumper.Argv) == 0 {
-		return fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria server fetch %s:%s", what, of.Name(), of.Flavour, of.Version.Series())
+// dumping is a run of a dumper.
+type dumping struct {
+	of *server.Server
+	// what is dumped, for errors, and an option file with a password.
+	what, config string
+	args         []string
+	// step is told what the dumper says on stderr, line by line, if it is to say what it does.
+	step func(line string)
+}
+
+// run has the dumper write, and take read it to its end.
+func (d dumping) run(ctx context.Context, take func(io.Reader) error) error {
+	if len(d.of.Dumper.Argv) == 0 {
+		return fmt.Errorf("dump %s: %s comes without its dumper\nhint: ramaria server fetch %s:%s", d.what, d.of.Name(), d.of.Flavour, d.of.Version.Series())
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	dumping, stop := context.WithCancel(ctx)
+	running, stop := context.WithCancel(ctx)
 	defer stop()
 	dumped := make(chan error, 1)
 	go func() {
-		dumped <- runTool(dumping, of.Dumper, args, config, nil, w)
+		dumped <- tool{Program: d.of.Dumper, args: d.args, config: d.config, out: w, step: d.step}.run(running)
 		w.Close() // which take sees
 	}()
 	terr := take(r)
@@ -86,31 +85,67 @@ func runDumper(ctx context.Context, of *server.Server, what, config string, args
 	case terr != nil && !ended:
 		return terr
 	case err != nil:
-		return fmt.Errorf("dump %s: %w", what, err)
+		return fmt.Errorf("dump %s: %w", d.what, err)
 	}
 	return terr
 }
 
-// runTool runs a program of a server, with config as its option file.
-func runTool(ctx context.Context, tool server.Program, args []string, config string, in io.Reader, out io.Writer) error {
+// tool is a run of a program of a server, with config as its option file.
+type tool struct {
+	server.Program
+	args   []string
+	config string
+	in     io.Reader
+	out    io.Writer
+	// step is told the lines by which the program says what it does, which are then no part of its error.
+	step func(line string)
+}
+
+func (t tool) run(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "ramaria-tool-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "my.cnf")
-	if err := server.WritePrivate(file, []byte(config), server.Account{}); err != nil {
+	if err := server.WritePrivate(file, []byte(t.config), server.Account{}); err != nil {
 		return err
 	}
-	argv := append(append(append([]string{}, tool.Argv...), "--defaults-file="+file), args...)
+	argv := append(append(append([]string{}, t.Argv...), "--defaults-file="+file), t.args...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) // #nosec G204 -- a server's own
-	cmd.Env = append([]string{"LC_ALL=C"}, tool.Env...)
-	var says strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &says
+	cmd.Env = append([]string{"LC_ALL=C"}, t.Env...)
+	says := saying{step: t.step}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, &says
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(tool.Path()), err, strings.TrimSpace(says.String()))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(t.Path()), err, strings.TrimSpace(says.rest.String()))
 	}
 	return nil
+}
+
+// saying tells what a program says it does from what is wrong.
+type saying struct {
+	step func(line string)
+	line []byte // that has not ended
+	rest strings.Builder
+}
+
+func (s *saying) Write(p []byte) (int, error) {
+	if s.step == nil {
+		return s.rest.Write(p)
+	}
+	s.line = append(s.line, p...)
+	for {
+		line, behind, ok := bytes.Cut(s.line, []byte{'\n'})
+		if !ok {
+			return len(p), nil
+		}
+		if bytes.HasPrefix(line, []byte("-- ")) {
+			s.step(string(line))
+		} else {
+			s.rest.Write(append(line, '\n'))
+		}
+		s.line = behind
+	}
 }

@@ -66,19 +66,31 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 		}
 		return nil, fmt.Errorf("write dump: %w", err)
 	}
-	if strings.HasSuffix(name, zstdEnding) {
-		z, err := zstd.NewWriter(counter{out}, zstd.WithEncoderConcurrency(zstdThreads), zstd.WithWindowSize(zstdWindow),
-			zstd.WithLowerEncoderMem(true))
-		if err != nil {
-			out.Close()
-			return nil, fmt.Errorf("write dump: %w", err)
-		}
-		out.z = z
-	}
-	if strings.HasSuffix(name, gzipEnding) {
-		out.z = gzip.NewWriter(counter{out})
+	if out.z, err = newCompressor(name, counter{out}); err != nil {
+		out.Close()
+		return nil, fmt.Errorf("write dump: %w", err)
 	}
 	return out, nil
+}
+
+// newCompressor compresses into to as a name in lower case ends; nil where that means nothing.
+func newCompressor(name string, to io.Writer) (compressor, error) {
+	switch {
+	case strings.HasSuffix(name, zstdEnding):
+		return zstd.NewWriter(to, zstd.WithEncoderConcurrency(zstdThreads), zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
+	case strings.HasSuffix(name, gzipEnding):
+		return gzip.NewWriter(to), nil
+	}
+	return nil, nil
+}
+
+// Compressor compresses into a file of a name with this ending, .zst or .gz.
+func Compressor(ending string, to io.Writer) (io.WriteCloser, error) {
+	z, err := newCompressor(ending, to)
+	if err == nil && z == nil {
+		err = fmt.Errorf("compress: unknown ending %s", ending)
+	}
+	return z, err
 }
 
 // compressor is what *zstd.Encoder and *gzip.Writer have in common.
