@@ -154,9 +154,12 @@ func (d *dirJob) writeRows(ctx context.Context, tables []dumpTable, begun chan<-
 		connected = connected || line == "-- Starting transaction..."
 	}
 	rows := parts.Rows{Dir: d.dir, Database: d.inNames(database), Most: d.Dir.PartSize, Done: func(table string) error { return d.unchanged(ctx, database, table) }}
-	return run.run(ctx, func(out io.Reader) error {
+	if err := run.run(ctx, func(out io.Reader) error {
 		return rows.Cut(io.TeeReader(out, d.bar), "the dump of "+d.Name)
-	})
+	}); err != nil {
+		return err
+	}
+	return d.stillThere(ctx, tables)
 }
 
 // writeSchema writes what makes the tables of a database.

@@ -27,7 +27,7 @@ func (j *dumpJob) explain(ctx context.Context, err error) error {
 
 // changedMeanwhile reports whether a dumper met a table that is not the one any more that its transaction saw.
 func changedMeanwhile(err error) bool {
-	for _, sign := range []string{"Table definition has changed", "(1412)", "(1146)", "Couldn't find table"} {
+	for _, sign := range []string{"Table definition has changed", "(1412)", "(1146)", "Couldn't find table", "Couldn't read status information", "Error in field count"} {
 		if strings.Contains(err.Error(), sign) {
 			return true
 		}

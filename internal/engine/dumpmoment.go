@@ -55,7 +55,9 @@ func (m *moment) end() error {
 }
 
 // definitions are sums of the columns of tables, by database.table.
-type definitions map[string][sha256.Size]byte
+type definitions map[string]sum
+
+type sum = [sha256.Size]byte
 
 // definitions are those of now of what is dumped, or of one table alone.
 func (d *dirJob) definitions(ctx context.Context, of dbconn.Querier, only string) (definitions, error) {
@@ -99,6 +101,20 @@ func (d *dirJob) unchanged(ctx context.Context, database string, tables ...strin
 		}
 		if now[full] != d.made[full] {
 			return fmt.Errorf("dump instance %s: the columns of %s changed while it was dumped\nhint: %s, when what alters tables is through", d.Name, full, d.Again())
+		}
+	}
+	return nil
+}
+
+// stillThere fails where a table is gone that had no rows to read: it may be for that.
+func (d *dirJob) stillThere(ctx context.Context, tables []dumpTable) error {
+	now, err := d.definitions(ctx, d.db, "")
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if full := t.database + "." + t.name; now[full] == (sum{}) {
+			return fmt.Errorf("dump instance %s: %s was dropped while it was dumped\nhint: %s, when what drops tables is through", d.Name, full, d.Again())
 		}
 	}
 	return nil

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -70,7 +72,7 @@ func (d dumping) run(ctx context.Context, take func(io.Reader) error) error {
 	defer stop()
 	dumped := make(chan error, 1)
 	go func() {
-		dumped <- tool{Program: d.of.Dumper, args: d.args, config: d.config, out: w, step: d.step}.run(running)
+		dumped <- tool{Program: d.of.Dumper, args: d.args, config: d.config, out: w, strict: true, step: d.step}.run(running)
 		w.Close() // which take sees
 	}()
 	terr := take(r)
@@ -97,6 +99,8 @@ type tool struct {
 	config string
 	in     io.Reader
 	out    io.Writer
+	// strict has it fail where it says that something is wrong, whatever its exit status.
+	strict bool
 	// step is told the lines by which the program says what it does, which are then no part of its error.
 	step func(line string)
 }
@@ -118,11 +122,19 @@ func (t tool) run(ctx context.Context) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, &says
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	if err == nil && t.strict && saidError.MatchString(says.rest.String()) {
+		err = errors.New("exit status 0")
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w: %s", filepath.Base(t.Path()), err, strings.TrimSpace(says.rest.String()))
 	}
 	return nil
 }
+
+// saidError is of what a dumper says is wrong. That of MariaDB leaves out a table that was dropped meanwhile, says so, and
+// succeeds, where it writes rows alone.
+var saidError = regexp.MustCompile(`(?m)^(mysqldump: |mariadb-dump: )?(Error|Got error|Couldn't)\b`)
 
 // saying tells what a program says it does from what is wrong.
 type saying struct {
