@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -85,17 +87,30 @@ func (d *dirJob) write(ctx context.Context) error {
 // beginWithin is for how long writes wait for the dumpers to begin, each of which takes some 20 ms, at most.
 const beginWithin = 20 * time.Second
 
-// startRows starts the dumpers of rows, all at one moment.
+// startRows starts the dumpers of rows, all at one moment. Writes wait for no more than their beginning: what there is to
+// dump was looked at before, and is looked at behind it.
 func (d *dirJob) startRows(ctx context.Context, all *errgroup.Group) (err error) {
+	if d.made, err = d.definitions(ctx, ""); err != nil {
+		return err
+	}
+	if err := d.startTogether(ctx, all); err != nil {
+		return err
+	}
+	now, err := d.definitions(ctx, "")
+	if err == nil && !maps.Equal(now, d.made) {
+		err = fmt.Errorf("dump instance %s: tables were made, altered or dropped as the dump began\nhint: %s, when that is through", d.Name, d.Again())
+	}
+	return err
+}
+
+// startTogether starts the dumpers of rows while writes wait.
+func (d *dirJob) startTogether(ctx context.Context, all *errgroup.Group) (err error) {
 	shares := d.shares()
 	moment, err := d.holdWrites(ctx, len(shares))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, moment.end()) }()
-	if d.made, err = d.definitions(ctx, moment.conn, ""); err != nil {
-		return err
-	}
 	begun := make(chan struct{}, len(shares))
 	for _, tables := range shares {
 		all.Go(func() error { return d.writeRows(ctx, tables, begun) })
@@ -116,7 +131,9 @@ func (d *dirJob) startRows(ctx context.Context, all *errgroup.Group) (err error)
 func (d *dirJob) shares() (list [][]dumpTable) {
 	for _, database := range d.Databases {
 		tables := d.of(database, aTable, aVersioned)
-		d.dir.Name(d.inNames(database), names(tables))
+		for _, t := range tables {
+			d.dir.Name(d.inNames(database), t.name)
+		}
 		n := min(max(1, d.Dir.Jobs/len(d.Databases)), len(tables))
 		of := make([][]dumpTable, n)
 		sizes := make([]int64, n)
@@ -139,19 +156,48 @@ func (d *dirJob) inNames(database string) string {
 	return database
 }
 
+// only are the arguments by which a dumper writes some tables of a database. It looks for each table that is named, one
+// by one, so that it is told of the others instead, unless that could leave out one too many.
+func (d *dirJob) only(database string, want func(dumpTable) bool, args ...string) []string {
+	args = slices.Concat(d.args, args)
+	var wanted, others []string
+	for _, t := range d.tables {
+		switch {
+		case t.database != database:
+		case t.ignored || !want(t):
+			others = append(others, "--ignore-table="+t.database+"."+t.name)
+		case t.kind == aSequence: // before the tables that it numbers
+			wanted = slices.Insert(wanted, 0, t.name)
+		default:
+			wanted = append(wanted, t.name)
+		}
+	}
+	if d.alike(database) && len(wanted) > 0 {
+		return slices.Concat(args, []string{"--", database}, wanted)
+	}
+	return slices.Concat(args, others, []string{"--", database})
+}
+
 // writeRows writes the rows of some tables, and says when the transaction that reads them has begun.
 func (d *dirJob) writeRows(ctx context.Context, tables []dumpTable, begun chan<- struct{}) error {
 	database := tables[0].database
+	mine := map[string]bool{}
+	for _, t := range tables {
+		mine[t.name] = true
+	}
 	// LOCK TABLES would have the files of a table wait for each other, and DISABLE KEYS is for a table that one session fills.
-	args := slices.Concat(d.args, []string{"--no-create-info", "--skip-triggers", "--skip-routines", "--skip-events", "--skip-add-locks", "--skip-disable-keys", "--no-autocommit=0", "--verbose", "--", database}, names(tables))
-	run := d.dumper(args)
-	said, connected := false, false
+	run := d.dumper(d.only(database, func(t dumpTable) bool { return mine[t.name] },
+		"--no-create-info", "--skip-triggers", "--skip-routines", "--skip-events", "--skip-add-locks", "--skip-disable-keys", "--no-autocommit=0", "--verbose"))
+	said, connected, read := false, false, 0
 	run.step = func(line string) {
 		if connected && !said {
 			said = true
 			begun <- struct{}{}
 		}
 		connected = connected || line == "-- Starting transaction..."
+		if strings.HasPrefix(line, "-- Retrieving table structure for table ") {
+			read++
+		}
 	}
 	rows := parts.Rows{Dir: d.dir, Database: d.inNames(database), Most: d.Dir.PartSize, Done: func(table string) error { return d.unchanged(ctx, database, table) }}
 	if err := run.run(ctx, func(out io.Reader) error {
@@ -159,44 +205,37 @@ func (d *dirJob) writeRows(ctx context.Context, tables []dumpTable, begun chan<-
 	}); err != nil {
 		return err
 	}
+	if read < len(tables) {
+		return fmt.Errorf("dump instance %s: the dumper read %d tables of %s, not %d\nhint: write one file, as -o dump.sql does", d.Name, read, database, len(tables))
+	}
 	return d.stillThere(ctx, tables)
 }
 
 // writeSchema writes what makes the tables of a database.
 func (d *dirJob) writeSchema(ctx context.Context, database string) error {
-	tables := append(d.of(database, aSequence), d.of(database, aTable, aVersioned)...)
 	f, err := d.dir.Schema(d.inNames(database))
 	if err != nil {
 		return err
 	}
 	err = d.begin(ctx, f, database, true)
-	if err == nil && len(tables) > 0 {
-		err = d.pass(ctx, f, slices.Concat([]string{"--no-data", "--skip-triggers", "--skip-routines", "--skip-events", "--", database}, names(tables)))
+	if err == nil {
+		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind != aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
 	}
 	return errors.Join(err, f.Close())
 }
 
 // writeRest writes triggers, events, routines, and the views, which may use them.
 func (d *dirJob) writeRest(ctx context.Context, database string) error {
-	tables, views := d.of(database, aTable, aVersioned), d.of(database, aView)
 	f, err := d.dir.Rest(d.inNames(database))
 	if err != nil {
 		return err
 	}
 	err = d.begin(ctx, f, database, false)
 	if err == nil {
-		args := []string{"--no-create-info", "--no-data", "--"}
-		if len(tables) == 0 { // without names it is all of a database
-			args = []string{"--no-create-info", "--no-data", "--skip-triggers"}
-			for _, t := range slices.Concat(views, d.of(database, aSequence)) {
-				args = append(args, "--ignore-table="+t.database+"."+t.name)
-			}
-			args = append(args, "--")
-		}
-		err = d.pass(ctx, f, slices.Concat(args, []string{database}, names(tables)))
+		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind == aTable || t.kind == aVersioned }, "--no-create-info", "--no-data"))
 	}
-	if err == nil && len(views) > 0 {
-		err = d.pass(ctx, f, slices.Concat([]string{"--no-data", "--skip-triggers", "--skip-routines", "--skip-events", "--", database}, names(views)))
+	if err == nil && len(d.of(database, aView)) > 0 {
+		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind == aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -220,7 +259,7 @@ func (d *dirJob) begin(ctx context.Context, to io.Writer, database string, creat
 
 // pass has a dumper write into a file as it does.
 func (d *dirJob) pass(ctx context.Context, to io.Writer, args []string) error {
-	return d.dumper(slices.Concat(d.args, args)).run(ctx, func(out io.Reader) error {
+	return d.dumper(args).run(ctx, func(out io.Reader) error {
 		_, err := io.Copy(to, parts.Plain(out))
 		return err
 	})

@@ -60,7 +60,7 @@ type definitions map[string]sum
 type sum = [sha256.Size]byte
 
 // definitions are those of now of what is dumped, or of one table alone.
-func (d *dirJob) definitions(ctx context.Context, of dbconn.Querier, only string) (definitions, error) {
+func (d *dirJob) definitions(ctx context.Context, only string) (definitions, error) {
 	all := definitions{}
 	for _, database := range d.Databases {
 		query := "SELECT table_name, column_name, column_type, is_nullable, COALESCE(collation_name, ''), extra, COALESCE(generation_expression, '') FROM information_schema.columns WHERE table_schema = " + dbconn.Quote(strings.ReplaceAll(database, `\`, `\\`))
@@ -68,7 +68,7 @@ func (d *dirJob) definitions(ctx context.Context, of dbconn.Querier, only string
 			query += " AND table_name = " + dbconn.Quote(strings.ReplaceAll(only, `\`, `\\`))
 		}
 		texts := map[string]*strings.Builder{}
-		if err := dbconn.Query(ctx, of, query+" ORDER BY table_name, ordinal_position", func(c []string) error {
+		if err := dbconn.Query(ctx, d.db, query+" ORDER BY table_name, ordinal_position", func(c []string) error {
 			if texts[c[0]] == nil {
 				texts[c[0]] = &strings.Builder{}
 			}
@@ -90,7 +90,7 @@ func (d *dirJob) unchanged(ctx context.Context, database string, tables ...strin
 	if len(tables) == 1 {
 		only = tables[0]
 	}
-	now, err := d.definitions(ctx, d.db, only)
+	now, err := d.definitions(ctx, only)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (d *dirJob) unchanged(ctx context.Context, database string, tables ...strin
 
 // stillThere fails where a table is gone that had no rows to read: it may be for that.
 func (d *dirJob) stillThere(ctx context.Context, tables []dumpTable) error {
-	now, err := d.definitions(ctx, d.db, "")
+	now, err := d.definitions(ctx, "")
 	if err != nil {
 		return err
 	}

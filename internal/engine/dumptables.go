@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
@@ -71,6 +72,9 @@ func (j *dumpJob) look(ctx context.Context) error {
 			return RequestError{fmt.Errorf("dump instance %s: --ignore-table %s: there is no such table or view\nhint: ramaria sql %[1]s -e 'SHOW TABLES'", j.Name, name)}
 		}
 	}
+	if err := j.spares(); err != nil {
+		return err
+	}
 	for _, t := range j.tables {
 		switch full := t.database + "." + t.name; {
 		case t.ignored:
@@ -96,10 +100,31 @@ func (j *dumpJob) of(database string, kinds ...tableKind) (list []dumpTable) {
 	return list
 }
 
-// names are those of tables.
-func names(tables []dumpTable) (list []string) {
-	for _, t := range tables {
-		list = append(list, t.name)
+// alike reports whether tables of a database have names that a dumper may take for the same: MySQL's leaves out, of
+// what it is to leave out, also what differs by capitals or accents.
+func (j *dumpJob) alike(database string) bool {
+	seen := map[string]bool{}
+	for _, t := range j.tables {
+		if t.database != database {
+			continue
+		}
+		low := strings.ToLower(t.name)
+		if seen[low] || strings.ContainsFunc(t.name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			return true
+		}
+		seen[low] = true
 	}
-	return list
+	return false
+}
+
+// spares fails where a table would be left out that only differs in capitals from one that is to be.
+func (j *dumpJob) spares() error {
+	for _, t := range j.tables {
+		for _, other := range j.tables {
+			if t.ignored && !other.ignored && t.database == other.database && strings.EqualFold(t.name, other.name) {
+				return RequestError{fmt.Errorf("dump instance %s: --ignore-table %s: the dumper would leave out %s as well\nhint: leave out both, or none", j.Name, t.name, other.name)}
+			}
+		}
+	}
+	return nil
 }

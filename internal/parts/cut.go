@@ -76,11 +76,10 @@ func (c *cutter) row(table string, text []byte) error {
 		if err := c.endTable(); err != nil {
 			return err
 		}
-		stem, err := c.Dir.stemOf(c.Database, table)
-		if err != nil {
-			return err
-		}
-		c.table, c.stem, c.part = table, stem, 0
+		c.table, c.stem, c.part = table, c.Dir.stemOf(c.Database, table), 0
+	}
+	if c.stem == "" {
+		return nil // made since the dump began
 	}
 	if c.size >= c.Most {
 		if err := c.endFile(); err != nil {

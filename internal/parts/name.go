@@ -33,34 +33,28 @@ func stem(name string) string {
 	return b.String()
 }
 
-// Name gives the files of tables their names, in this order: two tables may differ by letters that no file's name has, or by
-// capitals, and the same data gives the same names. database is in the names, if it is not "".
-func (d *Dir) Name(database string, tables []string) {
+// Name gives the files of a table their name. Two tables may differ by letters that no file's name has, or by capitals;
+// named in the same order they get the same names. database is in the name, if it is not "".
+func (d *Dir) Name(database, table string) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	for _, table := range tables {
-		whole := stem(table)
-		if database != "" {
-			whole = stem(database) + "." + whole
-		}
-		free := whole
-		for n := 2; d.taken[strings.ToLower(free)]; n++ {
-			free = fmt.Sprintf("%s~%d", whole, n)
-		}
-		d.taken[strings.ToLower(free)] = true
-		d.stems[tableName{database, table}] = free
+	whole := stem(table)
+	if database != "" {
+		whole = stem(database) + "." + whole
 	}
+	free := whole
+	for n := 2; d.taken[strings.ToLower(free)]; n++ {
+		free = fmt.Sprintf("%s~%d", whole, n)
+	}
+	d.taken[strings.ToLower(free)] = true
+	d.stems[tableName{database, table}] = free
 }
 
 type tableName struct{ database, table string }
 
-// stemOf is what the names of a table's files begin with.
-func (d *Dir) stemOf(database, table string) (string, error) {
+// stemOf is what the names of a table's files begin with; "" for a table that was not named.
+func (d *Dir) stemOf(database, table string) string {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	s, ok := d.stems[tableName{database, table}]
-	if !ok {
-		return "", fmt.Errorf("cut the dump: rows of %s, which was not asked for", table)
-	}
-	return s, nil
+	return d.stems[tableName{database, table}]
 }
