@@ -111,6 +111,7 @@ var Packages = []Package{
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile", Least: 25, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
+	{Path: "internal/parts", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
 	{Path: "internal/volume", Least: 150, Needed: []string{
 		`TestAsOrdinaryUser`,
@@ -216,12 +217,12 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-dir", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless", "loaded-accounts", "empty-dump", "managed-dump",
 		},
 		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
 		Versions: []string{"image", "objects", "TestEverythingEqualsPlainLoad"},
-		Flavours: []string{"load", "fit", "dumps", "dump", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "TestDataDirectoryIsCopied"},
+		Flavours: []string{"load", "fit", "dumps", "dump", "dump-dir", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "TestDataDirectoryIsCopied"},
 	},
 	{
 		Name:    "branch",
