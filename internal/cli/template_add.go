@@ -67,7 +67,7 @@ func runTemplateAdd(ctx context.Context, a *app, o *templateAddOptions, name str
 	if err != nil {
 		return err
 	}
-	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Key: o.key, Database: o.database, AllowEmpty: o.allowEmpty, Fit: mapped})
+	t, err := a.engine.AddTemplate(ctx, c, engine.TemplateRequest{Name: name, From: image.ParseSources(o.from), Stdin: a.stdin, Key: o.key, Database: o.database, AllowEmpty: o.allowEmpty, Fit: mapped})
 	if err != nil {
 		return err
 	}

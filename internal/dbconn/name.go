@@ -18,7 +18,7 @@ func UnfitName(name string) string {
 	switch lower := strings.ToLower(name); {
 	case SystemSchema(name):
 		return "is the server's own"
-	case strings.TrimSpace(name) == "" || slices.Contains([]string{".sql", ".sql.gz", ".sql.zst", ".sql.xz"}, lower):
+	case strings.TrimSpace(name) == "" || slices.Contains([]string{".sql", ".sql.gz", ".sql.zst", ".sql.xz", ".sql.bz2", ".sql.zip", ".zip"}, lower):
 		return "is no name"
 	case utf8.RuneCountInString(name) > MaxName:
 		return fmt.Sprintf("is longer than %d characters", MaxName)

@@ -11,10 +11,10 @@ import (
 )
 
 // endings are the names by which a directory's dumps are known.
-var endings = []string{".sql", ".sql.gz", ".sql.zst", ".sql.xz"}
+var endings = []string{".sql", ".sql.gz", ".sql.zst", ".sql.xz", ".sql.bz2", ".sql.zip"}
 
 // Dir returns the paths of the dumps in a directory, in name order: files, or
-// links to files, named *.sql, *.sql.gz, *.sql.zst or *.sql.xz. Others are passed over. A
+// links to files, named *.sql, *.sql.gz and the like. Others are passed over. A
 // directory without any is an error, and so is one whose rows lie in other files, by which
 // its tables would be made empty.
 func Dir(path string) ([]string, error) {
@@ -79,7 +79,7 @@ func Order(paths []string) ([]string, error) {
 	}
 	var schema, data []string
 	for _, p := range ordered {
-		h, err := Peek(p)
+		h, err := Peek(p, p)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,23 @@ func Order(paths []string) ([]string, error) {
 }
 
 // DatabaseName returns the name of the database that a dump without USE is loaded
-// into: that of the file, shop for /dumps/shop.sql.gz.
+// into: that of the file, shop for /dumps/shop.sql.gz and /dumps/shop.zip.
 func DatabaseName(path string) string {
-	return trimEnding(filepath.Base(path))
+	base := filepath.Base(path)
+	if name := trimEnding(base); name != base {
+		return name
+	}
+	if n := len(base) - len(zipEnding); n > 0 && strings.EqualFold(base[n:], zipEnding) {
+		return base[:n]
+	}
+	return base
+}
+
+const zipEnding = ".zip"
+
+// Packed reports whether the name of a dump says that it is compressed.
+func Packed(path string) bool {
+	return slices.Contains([]string{".gz", ".zst", ".xz", ".bz2", zipEnding}, strings.ToLower(filepath.Ext(path)))
 }
 
 func trimEnding(name string) string {

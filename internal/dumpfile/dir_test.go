@@ -23,6 +23,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 			b = zstandard(t, text)
 		case ".xz":
 			b = xzipped(t, text)
+		case ".zip":
+			b = zipped(t, member{name: "dump.sql", text: text})
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
@@ -52,6 +54,7 @@ func TestDirAndOrder(t *testing.T) {
 		"e-views.SQL":      "/*!50001 CREATE VIEW v AS SELECT 1 */;\n",
 		"f-long.sql":       "/* " + strings.Repeat("x", 3*dump.PeekLimit) + " */ INSERT INTO t VALUES (1);\n",
 		"g.sql.xz":         "CREATE TABLE w (a int);\n",
+		"h.sql.zip":        "CREATE TABLE x (a int);\n",
 		"README.md":        "no dump",
 		".hidden.sql":      "no dump",
 		"z.sql.part":       "no dump",
@@ -64,13 +67,13 @@ func TestDirAndOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"a-data.sql", "a.sql.gz", "b-huge.sql", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz"}, bases(paths)); d != "" {
+	if d := cmp.Diff([]string{"a-data.sql", "a.sql.gz", "b-huge.sql", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz", "h.sql.zip"}, bases(paths)); d != "" {
 		t.Error(d)
 	}
 	if paths, err = Order(paths); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"a.sql.gz", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz", "a-data.sql", "b-huge.sql"}, bases(paths)); d != "" {
+	if d := cmp.Diff([]string{"a.sql.gz", "c.sql.zst", "d-settings.sql", "e-views.SQL", "f-long.sql", "g.sql.xz", "h.sql.zip", "a-data.sql", "b-huge.sql"}, bases(paths)); d != "" {
 		t.Error(d)
 	}
 }
@@ -102,7 +105,8 @@ func TestPeek(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			write(t, dir, map[string]string{"x.sql": c.in})
-			got, err := Peek(filepath.Join(dir, "x.sql"))
+			p := filepath.Join(dir, "x.sql")
+			got, err := Peek(p, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +119,7 @@ func TestPeek(t *testing.T) {
 
 func TestDatabaseName(t *testing.T) {
 	for path, want := range map[string]string{
-		"shop.sql": "shop", "/a/shop.sql.gz": "shop", "shop.SQL.ZST": "shop", "shop-data.sql": "shop-data", "my.shop.sql": "my.shop", "shop": "shop",
+		"shop.sql": "shop", "/a/shop.sql.gz": "shop", "shop.sql.bz2": "shop", "shop.SQL.zip": "shop", "backup.zip": "backup", ".zip": ".zip", "shop.SQL.ZST": "shop", "shop-data.sql": "shop-data", "my.shop.sql": "my.shop", "shop": "shop",
 		".sql": ".sql",
 	} {
 		if got := DatabaseName(path); got != want {

@@ -1,5 +1,5 @@
 // Package dumpfile finds and opens files with SQL dumps: it orders those of a directory, tells
-// their compression by the first bytes, and gives their text.
+// by the first bytes how they are packed, says what files of other programs are, and gives text in UTF-8.
 //
-// The invariant: a file that is damaged or cut short is an error, never a shorter dump.
+// The invariant: a file that is damaged or cut short is an error, never a shorter dump, or one of other characters.
 package dumpfile

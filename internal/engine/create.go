@@ -76,18 +76,15 @@ func (e *Engine) ensure(ctx context.Context, v volume.Volume, srv *server.Server
 	}
 	images.Instances = e.withInstanceData
 	recipe := image.Recipe{Server: srv, Key: spec.Key, AllowEmpty: spec.AllowEmpty, Fit: spec.Fit, Database: spec.Database, User: spec.User, Set: spec.Set, Unconfined: spec.Unconfined()}
-	recipe.From = slices.Clone(spec.From)
 	if text := e.unconfinedNote(spec, server.Unconfinable()); text != "" {
 		e.note("%s", text)
 	}
-	if i := slices.Index(recipe.From, image.Source{Kind: image.FromStdin}); i >= 0 {
-		spool, err := images.Spool(ctx, stdin)
-		if err != nil {
-			return nil, err
-		}
-		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
-		recipe.From[i] = image.Source{Kind: image.FromPath, Name: spool.Path}
+	from, release, err := e.spoolSources(ctx, images, spec.From, stdin)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
+	recipe.From = from
 	return images.Ensure(ctx, recipe)
 }
 
@@ -98,7 +95,7 @@ func (e *Engine) unconfinedNote(spec instance.Spec, why string) string {
 		why = "--confine off"
 	}
 	foreign := slices.ContainsFunc(spec.From, func(s image.Source) bool {
-		return s.Kind == image.FromPath || s.Kind == image.FromStdin || s.Kind == image.FromBucket
+		return s.Kind == image.FromPath || s.Kind == image.FromStdin || s.Kind == image.FromBucket || s.Kind == image.FromURL
 	})
 	if why == "" || !foreign {
 		return ""

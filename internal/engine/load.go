@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,7 +25,7 @@ type LoadRequest struct {
 	From string
 	// OwnNames loads each database of the dumps under its name in the dump.
 	OwnNames bool
-	// Files are the paths of the dumps, in the order of loading; the path Stdin ("-") is the
+	// Files are the paths or URLs of the dumps, in the order of loading; the path Stdin ("-") is the
 	// field Stdin.
 	Files []string
 	Stdin io.Reader
@@ -92,7 +91,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 // noteLoad has it be known of a load, if it is killed, that it has not ended: rows may be missing, and keys that
 // are made behind them.
 func (e *Engine) noteLoad(i *instance.Instance, q LoadRequest, do func() error) error {
-	l, err := e.Registry.BeginLoading(i.Name, instance.Loading{Database: q.Database, Dumps: q.Files, Began: time.Now()})
+	l, err := e.Registry.BeginLoading(i.Name, instance.Loading{Database: q.Database, Dumps: shownPaths(q.Files), Began: time.Now()})
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (e *Engine) loadFiles(ctx context.Context, i *instance.Instance, q LoadRequ
 		for _, file := range q.Files {
 			l, err := e.loadFile(ctx, q, to, file)
 			if err != nil {
-				return e.ExplainNoRoom(ctx, i, "the rest of "+filepath.Base(file), err)
+				return e.ExplainNoRoom(ctx, i, "the rest of "+shownName(file), err)
 			}
 			q.Loaded(l)
 		}
@@ -121,11 +120,15 @@ func (e *Engine) loadFiles(ctx context.Context, i *instance.Instance, q LoadRequ
 }
 
 // loadFile loads one dump.
-func (e *Engine) loadFile(ctx context.Context, q LoadRequest, to load.Target, file string) (Loaded, error) {
+func (e *Engine) loadFile(ctx context.Context, q LoadRequest, to load.Target, file string) (_ Loaded, err error) {
 	d, err := findDump(file, q.Stdin)
+	if err == nil {
+		err = d.connect(ctx)
+	}
 	if err != nil {
 		return Loaded{}, err
 	}
+	defer func() { err = errors.Join(err, d.close()) }()
 	bar := e.bar("loading", d)
 	began := time.Now()
 	sum, err := loadFrom(ctx, to, d, bar)
@@ -151,5 +154,6 @@ func loadFrom(ctx context.Context, to load.Target, d dumpFile, bar io.Writer) (d
 		return dump.Summary{}, err
 	}
 	defer r.Close()
+	r.Tell(to.Say)
 	return to.Load(ctx, d.name, r)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,7 +14,7 @@ import (
 
 // PackRequest asks to rewrite a dump so that it loads faster.
 type PackRequest struct {
-	// In is the path of the dump, Out that of the file to write; Stdin ("-") means the field
+	// In is the path or URL of the dump, Out that of the file to write; Stdin ("-") means the field
 	// Stdin or Stdout.
 	In, Out string
 	Options pack.Options
@@ -34,7 +35,7 @@ type Packed struct {
 }
 
 // Pack rewrites a dump so that any client loads it faster. Out appears once it is complete.
-func (e *Engine) Pack(ctx context.Context, q PackRequest) (Packed, error) {
+func (e *Engine) Pack(ctx context.Context, q PackRequest) (_ Packed, err error) {
 	in, err := findDump(q.In, q.Stdin)
 	if err != nil {
 		return Packed{}, err
@@ -42,9 +43,13 @@ func (e *Engine) Pack(ctx context.Context, q PackRequest) (Packed, error) {
 	if to, err := os.Stat(q.Out); err == nil && in.info != nil && os.SameFile(in.info, to) && to.Mode().IsRegular() {
 		return Packed{}, RequestError{fmt.Errorf("pack %s: input and output are the same file\nhint: -o another file", q.In)}
 	}
+	if err := in.connect(ctx); err != nil {
+		return Packed{}, err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
 	bar := e.bar("packing", in)
 	began := time.Now()
-	p, err := q.pack(ctx, in, bar)
+	p, err := q.pack(ctx, in, e.note, bar)
 	if err := bar.Close(); err != nil {
 		return Packed{}, err
 	}
@@ -56,12 +61,13 @@ func (e *Engine) Pack(ctx context.Context, q PackRequest) (Packed, error) {
 }
 
 // pack packs and keeps what was written.
-func (q PackRequest) pack(ctx context.Context, in dumpFile, bar io.Writer) (p Packed, err error) {
+func (q PackRequest) pack(ctx context.Context, in dumpFile, say func(string, ...any), bar io.Writer) (p Packed, err error) {
 	r, err := in.open(ctx, bar)
 	if err != nil {
 		return p, err
 	}
 	defer r.Close()
+	r.Tell(say)
 	if q.Out == Stdin {
 		p.Summary, err = pack.Pack(ctx, q.Stdout, r, in.name, q.Options)
 		p.Size = p.Bytes

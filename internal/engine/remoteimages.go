@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bucket/s3"
@@ -159,7 +160,7 @@ func (e *Engine) RemoteImages(ctx context.Context, place string) ([]RemoteImage,
 func PinSources(from []image.Source) ([]image.Source, error) {
 	from = slices.Clone(from)
 	for i, s := range from {
-		if s.Kind != image.FromBucket {
+		if s.Kind != image.FromBucket && (s.Kind != image.FromURL || !strings.HasPrefix(s.Name, "s3://")) {
 			continue
 		}
 		at, err := s3.ParseURL(s.Name)

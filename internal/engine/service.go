@@ -284,6 +284,7 @@ func (e *Engine) unit(r *instance.Record) (service.Unit, error) {
 			if s.Kind == image.FromPath {
 				u.Needs = append(u.Needs, s.Name)
 			}
+			u.Network = u.Network || s.Kind == image.FromURL
 		}
 	}
 	if filepath.IsAbs(r.Spec.TmpDir) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +25,8 @@ type TemplateRequest struct {
 	// From are dumps, or directories of dumps, to load into a new database, unless a template
 	// of that name and key exists.
 	From []image.Source
+	// Stdin is what the source "-" reads.
+	Stdin io.Reader
 	// Key identifies the content; "" means a hash of the files.
 	Key string
 	// Database is the database to load of a dump that holds several.
@@ -50,7 +51,12 @@ const loadTime = time.Hour
 
 // loadTemplate returns the template that the dumps make, and makes it unless it is there.
 func (e *Engine) loadTemplate(ctx context.Context, c *client.Client, q TemplateRequest) (client.Template, error) {
-	paths, key, err := image.Dumps(ctx, e.Memo, q.From)
+	from, release, err := e.spoolForTemplate(ctx, c, q)
+	if err != nil {
+		return client.Template{}, err
+	}
+	defer release()
+	dumps, key, err := image.Dumps(ctx, e.Memo, from)
 	if err != nil {
 		return client.Template{}, err
 	}
@@ -68,7 +74,7 @@ func (e *Engine) loadTemplate(ctx context.Context, c *client.Client, q TemplateR
 		return claim.Template, err
 	}
 	var t client.Template
-	if err = e.fillTemplate(ctx, c, q, claim, paths); err == nil {
+	if err = e.fillTemplate(ctx, c, q, claim, dumps); err == nil {
 		t, err = c.PutTemplate(ctx, claim.Template.Name)
 	}
 	if err != nil { // it is another's turn
@@ -78,7 +84,7 @@ func (e *Engine) loadTemplate(ctx context.Context, c *client.Client, q TemplateR
 }
 
 // fillTemplate loads dumps into the database of a template that is being built.
-func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateRequest, claim client.TemplateClaim, paths []string) error {
+func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateRequest, claim client.TemplateClaim, dumps []image.Dump) error {
 	s, err := c.Status(ctx)
 	if err != nil {
 		return err
@@ -87,7 +93,7 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 	if err != nil {
 		return err
 	}
-	if err := q.checkDatabases(claim.Template, paths); err != nil {
+	if err := q.checkDatabases(claim.Template, dumps); err != nil {
 		return err
 	}
 	d := claim.Database
@@ -99,9 +105,9 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 		AllowEmpty: q.AllowEmpty, Fit: q.Fit, Say: e.note,
 	}
 	return e.LockNewAccounts(ctx, i, func() error {
-		for _, path := range paths {
-			if err := loadInto(ctx, to, path); err != nil {
-				return e.ExplainNoRoom(ctx, i, "the rest of "+filepath.Base(path), err)
+		for _, d := range dumps {
+			if err := loadInto(ctx, to, d); err != nil {
+				return e.ExplainNoRoom(ctx, i, "the rest of "+d.Name, err)
 			}
 		}
 		return nil
@@ -109,10 +115,10 @@ func (e *Engine) fillTemplate(ctx context.Context, c *client.Client, q TemplateR
 }
 
 // checkDatabases looks at dumps before anything is loaded: a template is one database.
-func (q TemplateRequest) checkDatabases(t client.Template, paths []string) error {
+func (q TemplateRequest) checkDatabases(t client.Template, dumps []image.Dump) error {
 	var names []string
-	for _, path := range paths {
-		s, err := summarize(path)
+	for _, d := range dumps {
+		s, err := summarize(d)
 		if err != nil {
 			return err
 		}
@@ -132,25 +138,53 @@ func (q TemplateRequest) checkDatabases(t client.Template, paths []string) error
 	return nil
 }
 
-func summarize(path string) (dump.Summary, error) {
-	r, err := dumpfile.Open(path)
+func summarize(d image.Dump) (dump.Summary, error) {
+	r, err := dumpfile.OpenWatched(d.Path, d.Called, io.Discard)
 	if err != nil {
 		return dump.Summary{}, err
 	}
 	defer r.Close()
-	return dump.Check(io.Discard, r, dump.Options{File: filepath.Base(path)})
+	return dump.Check(io.Discard, r, dump.Options{File: d.Name})
 }
 
 // loadInto loads a dump into the target's database, and no other.
-func loadInto(ctx context.Context, to load.Target, path string) error {
-	r, err := dumpfile.Open(path)
+func loadInto(ctx context.Context, to load.Target, d image.Dump) error {
+	r, err := dumpfile.OpenWatched(d.Path, d.Called, io.Discard)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	_, err = to.Load(ctx, filepath.Base(path), r)
+	r.Tell(to.Say)
+	_, err = to.Load(ctx, d.Name, r)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		fault.Hint = "correct the dump; no template was made"
 	}
 	return err
+}
+
+// spoolForTemplate has sources that can be read only once be files in the volume of the instance.
+func (e *Engine) spoolForTemplate(ctx context.Context, c *client.Client, q TemplateRequest) (from []image.Source, release func(), err error) {
+	if err := image.CheckSources(q.From); err != nil {
+		return nil, nil, err
+	}
+	if !slices.ContainsFunc(q.From, image.Source.Once) {
+		return q.From, func() {}, nil
+	}
+	s, err := c.Status(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	i, err := e.Registry.Open(s.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := e.volumeOf(ctx, &i.Record)
+	if err != nil {
+		return nil, nil, err
+	}
+	images, err := e.Images(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.spoolSources(ctx, images, q.From, q.Stdin)
 }

@@ -10,9 +10,16 @@ import (
 	"github.com/ramaria-db/ramaria/internal/memo"
 )
 
+// Dump is a file that a source names.
+type Dump struct {
+	Path string
+	// Name is what people call it, and Called what errors about the file do.
+	Name, Called string
+}
+
 // Dumps returns the dumps that sources name, in the order in which they are to be loaded,
 // and a key that stands for their contents. Sources that are no dumps are an error.
-func Dumps(ctx context.Context, m memo.Store, from []Source) (paths []string, key string, err error) {
+func Dumps(ctx context.Context, m memo.Store, from []Source) (dumps []Dump, key string, err error) {
 	inputs, err := look(from)
 	if err != nil {
 		return nil, "", err
@@ -27,7 +34,7 @@ func Dumps(ctx context.Context, m memo.Store, from []Source) (paths []string, ke
 			return nil, "", err
 		}
 		fmt.Fprintf(h, "dump %s %q\n", sum, dumpfile.DatabaseName(s.path))
-		paths = append(paths, s.path)
+		dumps = append(dumps, Dump{Path: s.path, Name: s.name, Called: s.called()})
 	}
-	return paths, hex.EncodeToString(h.Sum(nil)), nil
+	return dumps, hex.EncodeToString(h.Sum(nil)), nil
 }

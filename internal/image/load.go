@@ -266,7 +266,7 @@ func analyze(ctx context.Context, db *sql.DB) error {
 
 // loadDump loads one dump.
 func (b *build) loadDump(ctx context.Context, s input) error {
-	head, err := dumpfile.Peek(s.path)
+	head, err := dumpfile.Peek(s.path, s.called())
 	if err != nil {
 		return err
 	}
@@ -281,12 +281,14 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 	}
 	bar := b.dumpBar(s)
 	defer bar.Close()
-	f, err := dumpfile.OpenWatched(s.path, bar)
+	f, err := dumpfile.OpenWatched(s.path, s.called(), bar)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	sum, err := b.target(database).Load(ctx, s.name, f)
+	to := b.target(database)
+	f.Tell(to.Say)
+	sum, err := to.Load(ctx, s.name, f)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		if errors.Is(err, load.ErrServerGone) {
 			fault.Msg += "\n" + server.LogTail(b.logPath())

@@ -4,9 +4,9 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
@@ -47,7 +47,7 @@ func (b *build) estimate(ctx context.Context) (int64, error) {
 				return 0, err
 			}
 			size := fi.Size()
-			if packed(s.path) {
+			if dumpfile.Packed(s.path) {
 				size *= packedRatio
 			}
 			need += size
@@ -103,9 +103,4 @@ func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop fu
 // checkMinRoom returns a NoRoomError when too little is left to go on.
 func (b *build) checkMinRoom() error {
 	return volume.CheckRoom(b.Volume, minRoom, "building the image of "+b.origin())
-}
-
-// packed reports whether a dump's name says that it is compressed.
-func packed(path string) bool {
-	return strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || strings.HasSuffix(path, ".xz")
 }

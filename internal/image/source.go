@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -18,9 +17,9 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
+	"github.com/ramaria-db/ramaria/internal/dumpfile/web"
 	"github.com/ramaria-db/ramaria/internal/memo"
 	"github.com/ramaria-db/ramaria/internal/server"
-	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // ErrUsage is what an error matches (errors.Is) when the sources or their key were
@@ -50,6 +49,8 @@ const (
 	FromImage SourceKind = "image"
 	// FromBucket is an image in a bucket: its URL, of which the last part is its id.
 	FromBucket SourceKind = "bucket"
+	// FromURL is a dump at a URL, which must be spooled before an image is built of it.
+	FromURL SourceKind = "url"
 	// FromInstance is the data of an instance as it is now: each time another.
 	FromInstance SourceKind = "instance"
 )
@@ -57,7 +58,8 @@ const (
 // Source is what an image is to be built from, as the user named it: a --from argument.
 type Source struct {
 	Kind SourceKind
-	// Name is the path, the command, the image's id or URL, or the instance's name.
+	// Name is the path, the command, the image's id or URL, the dump's URL with all that it takes to get it, or the
+	// instance's name.
 	Name string
 }
 
@@ -97,8 +99,11 @@ func readSource(text string) Source {
 	if name, ok := strings.CutPrefix(text, instancePrefix); ok {
 		return Source{FromInstance, name}
 	}
-	if strings.HasPrefix(text, bucketPrefix) {
+	if _, _, err := SplitURL(text); err == nil && strings.HasPrefix(text, bucketPrefix) {
 		return Source{FromBucket, text}
+	}
+	if web.IsURL(text) {
+		return Source{FromURL, text}
 	}
 	if command, ok := strings.CutPrefix(text, commandPrefix); ok {
 		return Source{FromCommand, command}
@@ -125,9 +130,11 @@ func AbsSources(from []Source) ([]Source, error) {
 	return abs, nil
 }
 
-// String is the source as it is given to --from.
+// String is the source as it is given to --from, but for what of a URL is a secret.
 func (s Source) String() string {
 	switch s.Kind {
+	case FromURL:
+		return web.Redacted(s.Name)
 	case FromStdin:
 		return stdinName
 	case FromInstance:
@@ -155,6 +162,9 @@ func SourceInstance(from []Source) string {
 	}
 	return from[0].Name
 }
+
+// Once reports whether the source can be read only once: what comes of it is to be spooled.
+func (s Source) Once() bool { return s.Kind == FromStdin || s.Kind == FromURL }
 
 // isPrefix reports whether the source is an image that is named by the beginning of its id.
 func (s Source) isPrefix() bool { return s.Kind == FromImage && len(s.Name) < idLength }
@@ -196,6 +206,14 @@ type input struct {
 	name string
 }
 
+// called is how errors about the file of a dump call it: by its path, unless it is a copy that nobody knows.
+func (s input) called() string {
+	if spooled(s.path, spoolID) || spooled(s.path, fetchID) {
+		return s.name
+	}
+	return s.path
+}
+
 // look looks at sources, and returns what they are in the order in which it is loaded.
 func look(from []Source) ([]input, error) {
 	var out []input
@@ -218,6 +236,11 @@ func look(from []Source) ([]input, error) {
 // server is fetched, or a volume made.
 func CheckSources(from []Source) error {
 	for _, s := range from {
+		if s.Kind == FromURL {
+			if err := CheckURL(s.Name); err != nil {
+				return err
+			}
+		}
 		if s.Kind != FromPath {
 			continue
 		}
@@ -241,8 +264,18 @@ func CheckSources(from []Source) error {
 	return nil
 }
 
+// CheckURL refuses a URL by which no dump is fetched.
+func CheckURL(url string) error {
+	if err := web.Check(url); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
 func (s Source) look() ([]input, error) {
 	switch s.Kind {
+	case FromURL:
+		return nil, fmt.Errorf("use source %s: it must be spooled first", s)
 	case FromStdin:
 		return nil, errors.New("use source -: standard input must be spooled first")
 	case FromInstance:
@@ -270,12 +303,12 @@ func lookAtPath(f string) ([]input, error) {
 	fi, err := os.Stat(f)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, usagef("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), instance:NAME, '-' or exec:COMMAND", f)
+		return nil, usagef("use source %s: there is no such file or directory\nhint: --from takes a dump, a directory, an image id (ramaria image ls), instance:NAME, a URL, '-' or exec:COMMAND", f)
 	case err != nil:
 		return nil, fmt.Errorf("use source: %w", err)
 	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return nil, irregularError(f, fi.Mode())
-	case !fi.IsDir() && strings.HasPrefix(filepath.Base(filepath.Dir(f)), ".build-"+spoolID):
+	case !fi.IsDir() && spooled(f, spoolID):
 		return []input{{kindDump, f, "standard input"}}, nil
 	case !fi.IsDir():
 		return []input{{kindDump, f, filepath.Base(f)}}, nil
@@ -328,55 +361,6 @@ func openRegular(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// spoolID begins what stands in the place of an image's id in the names of spools.
-const spoolID = "spool-"
-
-// Spool is a copy of standard input, which must be read twice: once to know it,
-// once to load it.
-type Spool struct {
-	// Path is the copy. Its name gives the database its default name.
-	Path string
-	dir  string
-	lock *sys.FileLock
-}
-
-// Spool copies in to a file in the store.
-func (s *Store) Spool(ctx context.Context, in io.Reader) (_ *Spool, err error) {
-	if err := os.MkdirAll(s.dir(), 0o711); err != nil {
-		return nil, fmt.Errorf("spool standard input: %w", err)
-	}
-	// Locked before it is there, as a build: a Sweep of another process never sees it free.
-	id := spoolID + rand.Text()
-	lock, err := sys.Lock(ctx, s.lockPath(id), sys.Exclusive, nil)
-	if err != nil {
-		return nil, fmt.Errorf("spool standard input: %w", err)
-	}
-	dir := s.buildDir(id)
-	sp := &Spool{Path: filepath.Join(dir, DefaultDatabase+".sql"), dir: dir, lock: lock}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, sp.Close())
-		}
-	}()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("spool standard input: %w", err)
-	}
-	f, err := os.OpenFile(sp.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("spool standard input: %w", err)
-	}
-	_, err = io.Copy(f, dump.Until(ctx, in))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("spool standard input: %w", err)
-	}
-	return sp, nil
-}
-
-// Close removes the copy. It may be called more than once.
-func (sp *Spool) Close() error {
-	return errors.Join(os.RemoveAll(sp.dir), sp.lock.UnlockRemove())
 }
 
 // hashFile returns the SHA-256 of a file's content, remembered while the file

@@ -226,7 +226,7 @@ func (p *Data) Size() int64 {
 		return 0 // which opening it will tell
 	}
 	const packed = 8 // what compression makes of dumps, at best
-	if slices.Contains([]string{".gz", ".zst", ".xz"}, filepath.Ext(p.Path)) {
+	if dumpfile.Packed(p.Path) {
 		return packed * info.Size()
 	}
 	return info.Size()
