@@ -75,7 +75,7 @@ type Source struct {
 	fill  func(context.Context, *sql.DB) error
 }
 
-// FromDump makes a template of dumps: .sql, .sql.gz, .sql.zst and .sql.xz files, and
+// FromDump makes a template of dumps: .sql, .sql.gz, .sql.zst, .sql.xz, .sql.bz2 and .zip files, and
 // directories of them. When their content changes, the template is made again. FromDump runs
 // the ramaria program, even if RAMARIA_API is set.
 func FromDump(paths ...string) Source { return Source{dumps: paths} }

@@ -45,6 +45,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"own-images":   cmdOwnImages,
 	"admin":        cmdAdmin,
 	"service":      cmdService,
+	"web":          cmdWeb,
 	"one-place":    cmdOnePlace,
 	"leave-half":   cmdLeaveHalf,
 }

@@ -109,7 +109,8 @@ var Packages = []Package{
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
 	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
-	{Path: "internal/dumpfile", Least: 25, Needed: []string{`Test.*`}},
+	{Path: "internal/dumpfile", Least: 90, Needed: []string{`Test.*`}},
+	{Path: "internal/dumpfile/web", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
 	{Path: "internal/parts", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
@@ -218,11 +219,11 @@ var Suites = []Suite{
 		Name: "image",
 		Scripts: []string{
 			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-dir", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
-			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless", "loaded-accounts", "empty-dump", "managed-dump",
+			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless", "loaded-accounts", "empty-dump", "managed-dump", "wrapped-dump",
 		},
 		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
 		Versions: []string{"image", "objects", "TestEverythingEqualsPlainLoad"},
-		Flavours: []string{"load", "fit", "dumps", "dump", "dump-dir", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "TestDataDirectoryIsCopied"},
+		Flavours: []string{"load", "fit", "dumps", "dump", "dump-dir", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "wrapped-dump", "TestDataDirectoryIsCopied"},
 	},
 	{
 		Name:    "branch",

@@ -41,12 +41,13 @@ type service struct {
 //
 //	service start|stop|ok|deny|hang|slow|half
 //	service lose PREFIX
+//	service put KEY FILE
 //
 // half keeps half of what it is sent, and answers as if it were all; lose removes the last object below a prefix.
 func cmdService(ts *testscript.TestScript, neg bool, args []string) {
-	loses := len(args) == 2 && args[0] == "lose"
-	if neg || !loses && (len(args) != 1 || !slices.Contains([]string{"start", "stop", "ok", "deny", "hang", "slow", "half"}, args[0])) {
-		ts.Fatalf("usage: service start|stop|ok|deny|hang|slow|half, service lose PREFIX")
+	loses, puts := len(args) == 2 && args[0] == "lose", len(args) == 3 && args[0] == "put"
+	if neg || !loses && !puts && (len(args) != 1 || !slices.Contains([]string{"start", "stop", "ok", "deny", "hang", "slow", "half"}, args[0])) {
+		ts.Fatalf("usage: service start|stop|ok|deny|hang|slow|half, service lose PREFIX, service put KEY FILE")
 	}
 	b := ts.Value(homeKey{}).(*scriptHome)
 	if b.service == nil {
@@ -69,6 +70,8 @@ func cmdService(ts *testscript.TestScript, neg bool, args []string) {
 		s.close()
 	case "lose":
 		ts.Check(s.lose(args[1]))
+	case "put":
+		ts.Check(s.put(args[1], ts.ReadFile(args[2])))
 	default:
 		s.mode.Store(&args[0])
 	}
@@ -120,6 +123,17 @@ func halve(r *http.Request) error {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
 	r.Header.Set("Content-Length", strconv.Itoa(len(b)))
 	r.Header.Del("Content-Md5")
+	return nil
+}
+
+// put puts an object there.
+func (s *service) put(key, content string) error {
+	q := httptest.NewRequest(http.MethodPut, "/"+serviceBucket+"/"+key, strings.NewReader(content)) //nolint:noctx // a handler is called, and no server
+	q.Header.Set("Content-Length", strconv.Itoa(len(content)))
+	answer := httptest.NewRecorder()
+	if s.backend.ServeHTTP(answer, q); answer.Code != http.StatusOK {
+		return fmt.Errorf("put %s: the service answers %d", key, answer.Code)
+	}
 	return nil
 }
 

@@ -166,9 +166,9 @@ statements, one transaction per table, and the keys of tables of more than 4 MB 
 behind their rows. The result of the load stays the same: schema, rows, counters, views,
 routines, triggers, events. Statements that pack does not understand it leaves as they are.
 
-IN may be compressed (gzip, zstd, xz); - is stdin. OUT is compressed if its name ends in
-.zst; - is stdout. OUT is replaced once the new file is complete: after an error, or if IN
-is cut short, the old OUT is still there.
+IN may be compressed (gzip, zstd, xz, bzip2, zip); - is stdin, and a URL (https://, s3://) is
+fetched. OUT is compressed if its name ends in .zst; - is stdout. OUT is replaced once the
+new file is complete: after an error, or if IN is cut short, the old OUT is still there.
 
 Load OUT where IN would be loaded first: into an empty server, or over the same tables.
 MySQL refuses to drop a key that a foreign key of another, older table needs; if such a

@@ -49,7 +49,7 @@ type specFlags struct {
 func (o *specFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "server `SOFTWARE`: mariadb, mysql, a series (mariadb:11.8, mysql:9.7), or the path of a mariadbd or mysqld (RAMARIA_SERVER; default: any MariaDB that is found, else one is fetched)")
-	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, or - for stdin), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
+	f.StringArrayVar(&o.from, "from", nil, "`SOURCE` of the data: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, .sql.bz2, .zip, - for stdin, or at https:// or s3://BUCKET/KEY), a directory of dumps, a stopped server's data directory, an image id, instance:NAME (as it is now), or exec:COMMAND; repeatable")
 	f.StringVar(&o.key, "key", "", "`TEXT` that identifies the result of exec:COMMAND: another key, another image")
 	f.BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)
 	o.fit.add(cmd)

@@ -27,7 +27,8 @@ func newLoad(a *app) *cobra.Command {
 		Use:   "load NAME DATABASE FILE...",
 		Short: "Load dumps into a running instance, faster than any client",
 		Long: `Load dumps into a database of a running instance, by several connections. The database
-is created if it does not exist. - is stdin; files may be compressed (gzip, zstd, xz).
+is created if it does not exist. - is stdin, and a URL (https://, s3://BUCKET/KEY) is fetched; files
+may be compressed (gzip, zstd, xz, bzip2, zip).
 
 The result is what a plain client would load. A dump that names its own database (USE,
 CREATE DATABASE) is loaded into DATABASE all the same; if it holds several, --database

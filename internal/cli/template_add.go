@@ -42,7 +42,7 @@ several, --database chooses one.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTemplateAdd(cmd.Context(), a, &o, args[0]) },
 	}
 	o.add(a, cmd)
-	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` to load: a dump (.sql, .sql.gz, .sql.zst, .sql.xz) or a directory of dumps; repeatable")
+	cmd.Flags().StringArrayVar(&o.from, "from", nil, "`FILE` to load: a dump (.sql, .sql.gz, .sql.zst, .sql.xz, .sql.bz2, .zip; - for stdin; https:// or s3://BUCKET/KEY) or a directory of dumps; repeatable")
 	cmd.Flags().StringVar(&o.database, "database", "", "load only the database `NAME` of the dumps, if they hold several")
 	cmd.Flags().StringVar(&o.key, "key", "", "`TEXT` that identifies what is loaded (default: a hash of the files)")
 	cmd.Flags().BoolVar(&o.allowEmpty, "allow-empty", false, allowEmptyFlag)

@@ -13,8 +13,12 @@ func isBzip2(magic []byte) bool {
 	if len(magic) < 4 || !bytes.HasPrefix(magic, []byte("BZh")) || magic[3] < '1' || magic[3] > '9' {
 		return false
 	}
-	next := string(magic[4:])
-	return strings.HasPrefix("1AY&SY", next) || strings.HasPrefix("\x17\x72\x45\x38\x50\x90", next)
+	for _, part := range []string{"1AY&SY", "\x17\x72\x45\x38\x50\x90"} {
+		if strings.HasPrefix(part, string(magic[4:])) { // magic may be cut short
+			return true
+		}
+	}
+	return false
 }
 
 // bzip2Reader reads one or several streams of bzip2. What follows that is no stream is an error: the bzip2 program

@@ -40,6 +40,9 @@ func Dir(path string) ([]string, error) {
 		}
 	}
 	if len(dumps) == 0 {
+		if err := strangerDir(path, entries); err != nil {
+			return nil, err
+		}
 		return nil, &dump.Error{File: path, Msg: "there is no dump in this directory",
 			Hint: "put files named " + strings.Join(endings, ", ") + " there, or name the dump itself"}
 	}

@@ -166,6 +166,8 @@ func TestDirsOfOtherProgramsAreRefused(t *testing.T) {
 		files []string
 		want  string // "" for dumps like any other
 	}{
+		{"pg_dump", []string{"toc.dat", "3321.dat.gz"}, "a directory of PostgreSQL's pg_dump"},
+		{"mongodump", []string{"item.bson", "item.metadata.json"}, "a directory of mongodump"},
 		{"MySQL Shell", []string{"@.json", "@.sql", "shop.sql", "shop@item.sql", "shop@item@@0.tsv.zst"}, "MySQL Shell"},
 		{"mydumper", []string{"metadata", "shop-schema-create.sql", "shop.item-schema.sql", "shop.item.00000.sql"}, "mydumper"},
 		{"mydumper, compressed", []string{"metadata", "shop.item-schema.sql.zst", "shop.item.00000.sql.zst"}, "mydumper"},

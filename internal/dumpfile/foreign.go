@@ -3,6 +3,7 @@ package dumpfile
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -117,6 +118,19 @@ func refuseText(name string, begin []byte) error {
 	}
 	if isTable(begin) {
 		return stranger{what: "this is a table as text (CSV), and not SQL", hint: fromTable}.fault(name)
+	}
+	return nil
+}
+
+// strangerDir refuses directories that other database systems have written.
+func strangerDir(path string, entries []os.DirEntry) error {
+	for _, e := range entries {
+		switch {
+		case e.Name() == "toc.dat":
+			return stranger{what: "this is a directory of PostgreSQL's pg_dump, which neither MariaDB nor MySQL reads", hint: fromElsewhere}.fault(path)
+		case strings.HasSuffix(e.Name(), ".bson"), strings.HasSuffix(e.Name(), ".bson.gz"):
+			return stranger{what: "this is a directory of mongodump, which neither MariaDB nor MySQL reads", hint: fromElsewhere}.fault(path)
+		}
 	}
 	return nil
 }
