@@ -128,7 +128,7 @@ func halve(r *http.Request) error {
 
 // put puts an object there.
 func (s *service) put(key, content string) error {
-	q := httptest.NewRequest(http.MethodPut, "/"+serviceBucket+"/"+key, strings.NewReader(content)) //nolint:noctx // a handler is called, and no server
+	q := httptest.NewRequest(http.MethodPut, "/"+serviceBucket+"/"+key, strings.NewReader(content))
 	q.Header.Set("Content-Length", strconv.Itoa(len(content)))
 	answer := httptest.NewRecorder()
 	if s.backend.ServeHTTP(answer, q); answer.Code != http.StatusOK {
