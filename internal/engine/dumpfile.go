@@ -119,7 +119,7 @@ func (d dumpFile) regular() bool { return d.info != nil && d.info.Mode().IsRegul
 // open opens the dump; what is read goes to watch as well. One that is no file ends with ctx.
 func (d dumpFile) open(ctx context.Context, watch io.Writer) (*dumpfile.Reader, error) {
 	if d.web != nil {
-		return dumpfile.NewReader(io.TeeReader(d.web, watch), d.web.Name)
+		return dumpfile.NewReader(io.TeeReader(d.web, watch), d.name)
 	}
 	if d.path == Stdin {
 		return dumpfile.NewReader(io.TeeReader(Interruptible(ctx, d.stdin), watch), d.name)
