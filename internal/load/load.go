@@ -165,7 +165,7 @@ func (l *loader) run(ctx context.Context, database string) error {
 	if l.primary, err = l.connect(reading, database); err != nil {
 		return err
 	}
-	defer l.primary.conn.Close()
+	defer func() { l.primary.conn.Close() }() // another may have taken its place
 	l.database = database
 	err = l.read(reading)
 	if l.broken() == nil && reading.Err() == nil {
