@@ -170,7 +170,7 @@ a dump once; from then on a server with that data starts in a tenth of a second.
 	group("main", newBranch(a), newMark(a), newRewind(a), newMove(a), newExport(a), newBackup(a), newRestore(a), newReplica(a), newCluster(a), newHandOver(a))
 	group("main", newTemplate(a), newDB(a), newFront(a))
 	group("parts", newImage(a), newVolume(a), newWheatfs(a), newServer(a), newService(a), newAdopt(a))
-	group("more", newDump(a), newDemo(a), newDoctor(a), newExporter(a), newBench(a), newUI(a), newTop(a))
+	group("more", newDump(a), newVerify(a), newDemo(a), newDoctor(a), newExporter(a), newBench(a), newUI(a), newTop(a))
 	root.AddCommand(newSupervise(a), newMakeBase(a))
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
@@ -214,7 +214,7 @@ func (a *app) open(cmd *cobra.Command) error { return a.engine.Open(cmd.Context(
 
 // makers are the commands that make things; the others only look, and also work
 // where nothing can be written.
-var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria run", "ramaria image build", "ramaria image save", "ramaria image pull", "ramaria image push", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup", "ramaria service install", "ramaria service prepare", "ramaria adopt", "ramaria ui", "ramaria cluster create", "ramaria cluster up"}
+var makers = []string{"ramaria up", "ramaria branch", "ramaria mark", "ramaria rewind", "ramaria move", "ramaria export", "ramaria restore", "ramaria verify", "ramaria run", "ramaria image build", "ramaria image save", "ramaria image pull", "ramaria image push", "ramaria server fetch", "ramaria bench", "ramaria demo", "ramaria backup", "ramaria service install", "ramaria service prepare", "ramaria adopt", "ramaria ui", "ramaria cluster create", "ramaria cluster up"}
 
 func makesThings(cmd *cobra.Command) bool { return slices.Contains(makers, cmd.CommandPath()) }
 

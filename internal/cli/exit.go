@@ -25,6 +25,9 @@ const (
 	exitNoRoom      = 4 // it does not fit in the volume or in memory
 	exitInterrupted = 130
 
+	exitUnrestorable = 5 // verify: the backup cannot be restored
+	exitFaulty       = 6 // verify: it was restored, and something is wrong with it
+
 	exitRunFailed     = 125 // `run` itself failed
 	exitRunCannotExec = 126 // the command cannot be executed
 	exitRunNotFound   = 127 // command not found
@@ -68,7 +71,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, cluster.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
+	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, engine.ErrNoBackup), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, cluster.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
 		return exitNotFound
 	}
 	return exitError

@@ -38,6 +38,10 @@ type build struct {
 	loaded []loaded
 	// accounts says that a dump wrote to the server's own databases, where the accounts are.
 	accounts bool
+	// trial is what the server is for if it is thrown away; nil for an image.
+	trial *TrialRequest
+	// ends are the last bytes of the dumps of a trial.
+	ends [][]byte
 }
 
 func (b *build) dataDir() string { return filepath.Join(b.dir, "data") }
@@ -63,18 +67,24 @@ func (s *Store) build(ctx context.Context, p *plan) (l *Lease, err error) {
 	if err := p.checkClient(); err != nil {
 		return nil, err
 	}
-	b := &build{
+	b := s.newBuild(p)
+	// After a success the directory is the image; after a failure nothing stays.
+	defer func() { err = errors.Join(err, b.clear(ctx)) }()
+	return b.make(ctx)
+}
+
+func (s *Store) newBuild(p *plan) *build {
+	return &build{
 		Store: s, plan: p, dir: s.buildDir(p.id), run: s.runDir(s.buildDir(p.id)),
 		login: dbconn.Login{User: dbconn.SupervisorUser, Password: dbconn.NewPassword()},
 		app:   dbconn.Login{User: p.User, Password: dbconn.NewPassword()},
 		image: &Image{Format: Format, ID: p.id, Origin: p.origin(), Flavour: p.Server.Flavour, Version: p.Server.Version, Shape: p.Server.Shape(p.Set)},
 	}
-	defer func() {
-		// After a success the directory is the image; after a failure nothing stays.
-		clean := context.WithoutCancel(ctx)
-		err = errors.Join(err, s.Volume.Remove(clean, b.dir), s.removeRunDir(b.dir))
-	}()
-	return b.make(ctx)
+}
+
+// clear removes the directories of a build, also after an interrupt.
+func (b *build) clear(ctx context.Context) error {
+	return errors.Join(b.Volume.Remove(context.WithoutCancel(ctx), b.dir), b.removeRunDir(b.dir))
 }
 
 // make is the whole of building, step by step.
@@ -130,7 +140,7 @@ func (b *build) lay(ctx context.Context) error {
 	}
 	switch first := b.inputs[0]; first.kind {
 	case kindDataDir:
-		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.inputs) == 1 && !b.older {
+		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.inputs) == 1 && !b.older || b.trial != nil {
 			return err
 		}
 		return b.settle(ctx) // before a server loads the rest
@@ -357,15 +367,15 @@ func (b *build) trim(ctx context.Context) error {
 // explain says why a build failed: what cancelled it, a full volume, or err.
 func (b *build) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) { // see watchRoom
-		return fmt.Errorf("build image of %s: %w", b.origin(), cause)
+		return fmt.Errorf("%s: %w", b.doing(), cause)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("build image of %s: interrupted, nothing is left of it: %w", b.origin(), ctx.Err())
+		return fmt.Errorf("%s: interrupted, nothing is left of it: %w", b.doing(), ctx.Err())
 	}
 	// The last of the room may go between two looks of watchRoom.
 	var full *volume.NoRoomError
 	if errors.As(b.checkMinRoom(), &full) {
-		return fmt.Errorf("build image of %s: %w", b.origin(), full)
+		return fmt.Errorf("%s: %w", b.doing(), full)
 	}
 	return err
 }

@@ -22,21 +22,32 @@ import (
 // load runs what must be loaded through a server on the data directory, which it
 // shuts down cleanly afterwards.
 func (b *build) load(ctx context.Context) (err error) {
-	var loads []input
+	loads := b.toLoad()
+	if len(loads) == 0 && b.copied == nil && !b.older {
+		return nil
+	}
+	return b.serve(ctx, loads, func(_ *server.Process, open dbconn.Passwordless) error { return b.finish(ctx, open) })
+}
+
+// toLoad are the inputs that a server loads.
+func (b *build) toLoad() (loads []input) {
 	for _, s := range b.inputs {
 		if s.kind == kindDump || s.kind == kindExec {
 			loads = append(loads, s)
 		}
 	}
-	if len(loads) == 0 && b.copied == nil && !b.older {
-		return nil
-	}
+	return loads
+}
+
+// serve has a server load what there is to load, and calls use with it. It shuts the server down cleanly afterwards,
+// but that of a trial, whose data goes with it.
+func (b *build) serve(ctx context.Context, loads []input, use func(p *server.Process, open dbconn.Passwordless) error) (err error) {
 	p, err := b.startServer(ctx, loads)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil || b.trial != nil {
 			p.Kill()
 			return
 		}
@@ -72,7 +83,7 @@ func (b *build) load(ctx context.Context) (err error) {
 	if p, err = b.ownAccount(ctx, db, p, loads); err != nil {
 		return err
 	}
-	return b.finish(ctx, open)
+	return use(p, open)
 }
 
 // ownAccount has the build's account be there: a dump may have replaced all accounts. The server makes it
@@ -288,7 +299,7 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 	defer f.Close()
 	to := b.target(database)
 	f.Tell(to.Say)
-	sum, err := to.Load(ctx, s.name, f)
+	sum, err := to.Load(ctx, s.name, b.keepEnd(f))
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		if errors.Is(err, load.ErrServerGone) {
 			fault.Msg += "\n" + server.LogTail(b.logPath())

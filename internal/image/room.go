@@ -34,7 +34,7 @@ func (b *build) checkRoom(ctx context.Context) error {
 	if err := b.evict(ctx, need); err != nil {
 		return err
 	}
-	return volume.CheckRoom(b.Volume, need, "building the image of "+b.origin())
+	return volume.CheckRoom(b.Volume, need, b.working())
 }
 
 func (b *build) estimate(ctx context.Context) (int64, error) {
@@ -102,5 +102,5 @@ func (b *build) watchRoom(ctx context.Context) (watched context.Context, stop fu
 
 // checkMinRoom returns a NoRoomError when too little is left to go on.
 func (b *build) checkMinRoom() error {
-	return volume.CheckRoom(b.Volume, minRoom, "building the image of "+b.origin())
+	return volume.CheckRoom(b.Volume, minRoom, b.working())
 }

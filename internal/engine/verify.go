@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/verify"
+)
+
+// VerifyRequest asks whether a backup is one.
+type VerifyRequest struct {
+	// Backup is a file, a directory, Stdin ("-"), the URL of a bucket, or the name of an instance that has an archive.
+	Backup string
+	// Server is the software to restore with, "" for what the backup says.
+	Server string
+	// Volume is where it is restored, KIND[:SIZE].
+	Volume  string
+	Options verify.Options
+	Bounds  verify.Bounds
+	// Against is the report of the last time, nil for none.
+	Against *verify.Report
+	Stdin   io.Reader
+}
+
+// Verify restores a backup into a server of its own, of which nothing stays, checks everything in it, and compares with
+// the last time. The backup itself is only read. An error is one that says nothing about the backup: no server, no room.
+// It matches ErrNoBackup if there is none.
+func (e *Engine) Verify(ctx context.Context, q VerifyRequest) (*verify.Report, error) {
+	r := &verify.Report{
+		Format: verify.Format, Backup: q.Backup, Verified: time.Now().Truncate(time.Second), Tables: []verify.Table{}, Objects: []verify.Object{},
+		Problems: []verify.Finding{}, Changes: []verify.Finding{}, Notes: []verify.Finding{},
+	}
+	v := &verification{e: e, q: q, report: r}
+	err := v.run(ctx)
+	if unfit, ok := errors.AsType[image.UnfitError](err); ok {
+		r.Error, err = unfit.Error(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Error == "" {
+		r.Judge(q.Bounds, time.Now())
+		if q.Against != nil {
+			r.Compare(q.Against, q.Bounds)
+		}
+	}
+	r.Conclude()
+	return r, nil
+}
+
+// verification is a Verify at work.
+type verification struct {
+	e      *Engine
+	q      VerifyRequest
+	report *verify.Report
+	source backup
+}
+
+// run finds out what the backup is, restores it, and has it checked.
+func (v *verification) run(ctx context.Context) error {
+	if err := v.e.findBackup(v.q.Backup, &v.source); err != nil {
+		return err
+	}
+	v.report.Kind = v.source.kind
+	return v.try(ctx)
+}
+
+// try restores what a server loads or starts on.
+func (v *verification) try(ctx context.Context) error {
+	if err := checkFileLimit(); err != nil {
+		return err
+	}
+	vol, err := v.e.openVolume(ctx, v.q.Volume)
+	if err != nil {
+		return err
+	}
+	found := stand(vol.Kind(), vol.Dir())
+	if err := errors.Join(v.e.sweep(ctx, vol), v.e.sweepTempMarks(ctx)); err != nil {
+		return err
+	}
+	images, err := v.e.Images(vol)
+	if err != nil {
+		return err
+	}
+	if v.source.path == Stdin {
+		spool, err := images.Spool(ctx, image.Spooled{From: v.q.Stdin})
+		if err != nil {
+			return err
+		}
+		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
+		v.source.path = spool.Path
+	}
+	if err := v.source.look(); err != nil {
+		return err
+	}
+	v.tellOrigin()
+	srv, err := v.findServer(ctx)
+	if err != nil {
+		return err
+	}
+	v.report.Server = srv.Name()
+	q := image.TrialRequest{Recipe: image.Recipe{
+		Server: srv, From: []image.Source{{Kind: image.FromPath, Name: v.source.path}}, Database: v.source.database, User: image.DefaultUser, AllowEmpty: true,
+	}}
+	return found.explain(ctx, images.Try(ctx, q, v.check))
+}
+
+// tellOrigin has the report say what made the backup, and when, as far as its beginning tells.
+func (v *verification) tellOrigin() {
+	v.report.MadeBy = v.source.made.Text
+	v.report.Kind = v.source.kind
+	v.changed(v.source.changed, v.source.changedBy)
+}
+
+// changed notes when the backup last changed, unless that is known better.
+func (v *verification) changed(at time.Time, by string) {
+	if v.report.LastChange == nil && !at.IsZero() {
+		v.report.LastChange, v.report.LastChangeBy = &at, by
+	}
+}
+
+// check has all that a server holds checked.
+func (v *verification) check(ctx context.Context, t image.Trial) error {
+	v.report.RestoreSeconds = t.Took.Seconds()
+	for _, end := range t.Ends {
+		if at := completedAt(end); !at.IsZero() {
+			v.report.LastChange = nil
+			v.changed(at, byDumper)
+		}
+	}
+	db, err := dbconn.Open(t.Socket, t.Login, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return v.checkAll(ctx, db, t.LogTail)
+}
+
+// checkAll checks what a server holds; what its log says is told where it died.
+func (v *verification) checkAll(ctx context.Context, db *sql.DB, logTail func() string) error {
+	if v.source.changed.IsZero() && v.report.LastChange == nil {
+		v.changed(v.source.modified, byFile)
+	}
+	began := time.Now()
+	w, terminal := v.e.progress()
+	var meter *progress.Meter
+	o := v.q.Options
+	o.Checked = func(done, of int) {
+		if meter == nil {
+			meter = progress.NewMeter(w, terminal, "checking tables", int64(of))
+		}
+		meter.Set(int64(done))
+	}
+	err := verify.Run(ctx, db, v.report, o)
+	if meter != nil {
+		_ = meter.Close() // nothing of it stays
+	}
+	v.report.CheckSeconds = time.Since(began).Seconds()
+	if err != nil {
+		return fmt.Errorf("check %s: %w", v.q.Backup, err)
+	}
+	for i, p := range v.report.Problems {
+		if p.Kind == verify.ServerDied {
+			v.report.Problems[i].Text += "\n" + cmp.Or(logTail(), "its log is empty")
+		}
+	}
+	return nil
+}

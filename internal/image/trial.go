@@ -1,0 +1,175 @@
+package image
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/server"
+	"github.com/ramaria-db/ramaria/internal/sys"
+)
+
+// TrialRequest asks for a server on what sources hold, which nobody keeps.
+type TrialRequest struct {
+	Recipe
+	// Prepare makes the copied data directory one that a server starts on, such as that of a physical backup; nil does
+	// nothing.
+	Prepare func(ctx context.Context, d TrialDir) error
+}
+
+// TrialDir is the data directory of a trial before its server runs. Data and Tmp are owned by Account.
+type TrialDir struct {
+	Data, Tmp string
+	Account   server.Account
+}
+
+// Trial is a server that runs on what sources hold. Only its maker may connect: it has no TCP, no events run, and it
+// follows nobody.
+type Trial struct {
+	Server *server.Server
+	Socket string
+	Login  dbconn.Login
+	// Took is how long it took to have the data, without what an empty server takes to be made.
+	Took time.Duration
+	// Ends are the last bytes of each dump, in order.
+	Ends [][]byte
+	// LogTail returns the end of the server's log.
+	LogTail func() string
+}
+
+// UnfitError says that sources could not be brought to life, though there was a server for them and room.
+type UnfitError struct{ error }
+
+func (e UnfitError) Unwrap() error { return e.error }
+
+// Try has a server run on what sources hold, without any image of it, and calls use with it. Nothing is left
+// afterwards; what a killed Try leaves, Sweep removes.
+func (s *Store) Try(ctx context.Context, q TrialRequest, use func(context.Context, Trial) error) (err error) {
+	inputs, err := look(q.From)
+	if err != nil {
+		return err
+	}
+	p := &plan{Recipe: q.Recipe, inputs: inputs, id: "trial-" + rand.Text()}
+	if err := p.checkClient(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir(), 0o711); err != nil {
+		return fmt.Errorf("restore %s: %w", p.origin(), err)
+	}
+	lock, err := sys.Lock(ctx, s.lockPath(p.id), sys.Exclusive, nil)
+	if err != nil {
+		return fmt.Errorf("restore %s: %w", p.origin(), err)
+	}
+	b := s.newBuild(p)
+	b.trial = &q
+	defer func() { err = errors.Join(err, b.clear(ctx), lock.UnlockRemove()) }()
+	return b.try(ctx, use)
+}
+
+// try is the whole of a trial, step by step.
+func (b *build) try(ctx context.Context, use func(context.Context, Trial) error) error {
+	if err := b.checkRoom(ctx); err != nil {
+		return err
+	}
+	ctx, stopWatch := b.watchRoom(ctx)
+	defer stopWatch()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := b.lay(ctx); err != nil {
+		return b.explain(ctx, err)
+	}
+	if !b.copies() {
+		began = time.Now()
+	}
+	if err := b.revive(ctx); err != nil {
+		return b.unfit(ctx, err)
+	}
+	used := false
+	err := b.serve(ctx, b.toLoad(), func(p *server.Process, _ dbconn.Passwordless) error {
+		used = true
+		return use(ctx, Trial{
+			Server: b.Server, Socket: server.SocketPath(b.run), Login: b.login, Took: time.Since(began), Ends: b.ends,
+			LogTail: func() string { return server.LogTail(b.logPath()) },
+		})
+	})
+	switch {
+	case err == nil:
+		return nil
+	case used:
+		return b.explain(ctx, err)
+	}
+	return b.unfit(ctx, err)
+}
+
+// copies reports whether the trial begins with a copied data directory.
+func (b *build) copies() bool { return len(b.inputs) > 0 && b.inputs[0].kind == kindDataDir }
+
+// revive has a server recover a copied data directory.
+func (b *build) revive(ctx context.Context) error {
+	if !b.copies() {
+		return nil
+	}
+	if prepare := b.trial.Prepare; prepare != nil {
+		d := TrialDir{Data: b.dataDir(), Tmp: filepath.Join(b.dir, "tmp"), Account: b.Account}
+		if err := prepare(ctx, d); err != nil {
+			return err
+		}
+	}
+	return b.settle(ctx)
+}
+
+// unfit is err as the sources' fault, but for an interrupt or a lack of room.
+func (b *build) unfit(ctx context.Context, err error) error {
+	if said := b.explain(ctx, err); !errors.Is(said, err) || ctx.Err() != nil {
+		return said
+	}
+	return UnfitError{err}
+}
+
+// doing is what the build does, for errors; working is the same where room is asked for.
+func (b *build) doing() string {
+	if b.trial != nil {
+		return "restore " + b.origin()
+	}
+	return "build image of " + b.origin()
+}
+
+func (b *build) working() string {
+	if b.trial != nil {
+		return "restoring " + b.origin()
+	}
+	return "building the image of " + b.origin()
+}
+
+// endSize is how many of the last bytes of a dump are kept: its last line says when it was made.
+const endSize = 512
+
+// keepEnd has the end of a dump kept if a trial may ask for it.
+func (b *build) keepEnd(dump io.Reader) io.Reader {
+	if b.trial == nil {
+		return dump
+	}
+	b.ends = append(b.ends, nil)
+	return &endReader{dump, &b.ends[len(b.ends)-1]}
+}
+
+// endReader keeps the last bytes of what is read.
+type endReader struct {
+	io.Reader
+	end *[]byte
+}
+
+func (r *endReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	end := append(*r.end, p[max(0, n-endSize):n]...)
+	*r.end = append((*r.end)[:0], end[max(0, len(end)-endSize):]...)
+	return n, err
+}
