@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/bucket/s3"
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/verify"
 )
 
@@ -24,7 +26,7 @@ type verifyOptions struct {
 	against, save, textfile string
 	maxAge                  string
 	maxShrink               int
-	quick, foreignKeys      bool
+	quick, thorough         bool
 	json                    bool
 }
 
@@ -42,6 +44,8 @@ only read. It is
 
   a dump, compressed or not, - for stdin, or a directory of dumps
   the data directory of a stopped server, or a copy of one, also of a running one
+  an archive of a durable instance: its directory, s3://BUCKET/PREFIX, or the instance's name
+  a full backup of mariadb-backup or XtraBackup: its directory, prepared or not, or its stream
 
 The server is of the series that the backup says made it, or a later one. Nobody else can connect
 to it, no event runs, and it follows nobody.
@@ -73,8 +77,9 @@ restored and with which something is wrong; others say nothing about the backup.
 	f.StringVar(&o.textfile, "textfile", "", "write metrics to `FILE.prom` for the textfile collector of node_exporter; its name without .prom is the label backup")
 	f.StringVar(&o.maxAge, "max-age", "", "the backup is faulty if its last change is more than `TIME` ago, as 26h or 7d")
 	f.IntVar(&o.maxShrink, "max-shrink", defaultShrink, "how many `PERCENT` of its rows a table may lose between two times")
-	f.BoolVar(&o.foreignKeys, "foreign-keys", false, "count rows that refer to rows which are not there: dumps load without that check")
 	f.BoolVar(&o.quick, "quick", false, "leave out the sums of rows, and what of CHECK TABLE reads every row")
+	f.BoolVar(&o.thorough, "thorough", false, "run CHECK TABLE on what a dump brought, too, and count rows whose foreign keys lead to no row")
+	cmd.MarkFlagsMutuallyExclusive("quick", "thorough")
 	f.BoolVar(&o.json, "json", false, printJSONFlag)
 	for _, flag := range []string{"against", "save", "textfile"} {
 		_ = cmd.MarkFlagFilename(flag)
@@ -112,9 +117,16 @@ func runVerify(ctx context.Context, a *app, backup string, o *verifyOptions) err
 
 // request is what the flags ask for.
 func (o *verifyOptions) request(backup string) (q engine.VerifyRequest, err error) {
-	q = engine.VerifyRequest{Backup: backup, Server: o.server, Volume: o.volume, Options: verify.Options{Quick: o.quick, ForeignKeys: o.foreignKeys}}
+	q = engine.VerifyRequest{Backup: backup, Server: o.server, Volume: o.volume, Options: verify.Options{Quick: o.quick, Thorough: o.thorough}}
 	if o.maxShrink < 0 || o.maxShrink > 100 {
 		return q, usageError{fmt.Errorf("use --max-shrink %d: it is 0 to 100 percent\nhint: --max-shrink %d", o.maxShrink, defaultShrink)}
+	}
+	if instance.IsBucket(backup) {
+		at, err := s3.ParseURL(backup)
+		if err != nil {
+			return q, usageError{err}
+		}
+		q.Source = at.Pinned().String()
 	}
 	q.Bounds.Shrink = float64(o.maxShrink) / 100
 	if o.maxAge != "" {

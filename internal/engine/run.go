@@ -23,7 +23,14 @@ type RunRequest struct {
 
 // Run makes a private instance with this process as its supervisor, calls use with it, and
 // removes the instance.
-func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Instance) error) (err error) {
+func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Instance) error) error {
+	return e.passing(ctx, func(name string) (*instance.Instance, error) {
+		return e.makeRun(ctx, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q)
+	}, use)
+}
+
+// passing has create make an instance of a random name, calls use while this process is its supervisor, and removes it.
+func (e *Engine) passing(ctx context.Context, create func(name string) (*instance.Instance, error), use func(*instance.Instance) error) (err error) {
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return err
@@ -36,7 +43,7 @@ func (e *Engine) Run(ctx context.Context, q RunRequest, use func(*instance.Insta
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.UnlockRemove()) }()
-	i, err := e.makeRun(ctx, instance.Order{Name: name, Spec: q.Spec, Passing: true}, q)
+	i, err := create(name)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 type VerifyRequest struct {
 	// Backup is a file, a directory, Stdin ("-"), the URL of a bucket, or the name of an instance that has an archive.
 	Backup string
+	// Source is what Backup means, where that is another text; "" for the same.
+	Source string
 	// Server is the software to restore with, "" for what the backup says.
 	Server string
 	// Volume is where it is restored, KIND[:SIZE].
@@ -66,10 +68,13 @@ type verification struct {
 
 // run finds out what the backup is, restores it, and has it checked.
 func (v *verification) run(ctx context.Context) error {
-	if err := v.e.findBackup(v.q.Backup, &v.source); err != nil {
+	if err := v.e.findBackup(cmp.Or(v.q.Source, v.q.Backup), &v.source); err != nil {
 		return err
 	}
 	v.report.Kind = v.source.kind
+	if v.source.kind == kindArchive {
+		return v.restore(ctx)
+	}
 	return v.try(ctx)
 }
 
@@ -98,7 +103,7 @@ func (v *verification) try(ctx context.Context) error {
 		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
 		v.source.path = spool.Path
 	}
-	if err := v.source.look(); err != nil {
+	if err := v.source.look(ctx); err != nil {
 		return err
 	}
 	v.tellOrigin()
@@ -110,7 +115,28 @@ func (v *verification) try(ctx context.Context) error {
 	q := image.TrialRequest{Recipe: image.Recipe{
 		Server: srv, From: []image.Source{{Kind: image.FromPath, Name: v.source.path}}, Database: v.source.database, User: image.DefaultUser, AllowEmpty: true,
 	}}
+	if err := v.physical(ctx, &q); err != nil {
+		return err
+	}
 	return found.explain(ctx, images.Try(ctx, q, v.check))
+}
+
+// physical completes the trial of a physical backup.
+func (v *verification) physical(ctx context.Context, q *image.TrialRequest) error {
+	b := &v.source
+	if b.physical == nil {
+		return nil
+	}
+	q.Set = b.physical.set
+	if b.stream != nil {
+		q.From, q.Fill, q.Need, q.Name = nil, b.unpack, b.stream.size, "stream "+v.q.Backup
+	}
+	if b.physical.prepared {
+		return nil
+	}
+	program, err := v.findPreparer(ctx)
+	q.Prepare = v.prepare(program)
+	return err
 }
 
 // tellOrigin has the report say what made the backup, and when, as far as its beginning tells.
@@ -153,6 +179,7 @@ func (v *verification) checkAll(ctx context.Context, db *sql.DB, logTail func() 
 	w, terminal := v.e.progress()
 	var meter *progress.Meter
 	o := v.q.Options
+	o.Loaded = v.source.kind == kindDump || v.source.kind == kindDumps
 	o.Checked = func(done, of int) {
 		if meter == nil {
 			meter = progress.NewMeter(w, terminal, "checking tables", int64(of))

@@ -55,7 +55,7 @@ func (v *verification) fits(srv *server.Server) bool {
 	if srv.Flavour != made.Flavour || v.older(srv) {
 		return false
 	}
-	return v.source.kind != kindDataDir || srv.StepTo(made.Version) == ""
+	return v.source.kind == kindDump || v.source.kind == kindDumps || srv.StepTo(made.Version) == ""
 }
 
 // older reports whether a server is of an older series than the one that made the backup.

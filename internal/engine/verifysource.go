@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
+	"github.com/ramaria-db/ramaria/internal/durable"
+	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -46,6 +49,9 @@ type backup struct {
 	changed   time.Time
 	changedBy string
 	modified  time.Time
+	// physical is nil but for physical backups, and stream but for those in one file.
+	physical *physical
+	stream   *stream
 }
 
 // findBackup finds out which backup is meant.
@@ -54,9 +60,17 @@ func (e *Engine) findBackup(name string, b *backup) error {
 		b.kind = kindDump
 		return nil
 	}
+	if instance.IsBucket(name) {
+		b.kind = kindArchive
+		return nil
+	}
 	fi, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) && e.leftArchive(name) {
+		b.kind = kindArchive
+		return nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("verify %s: %w\nhint: a dump, a directory of dumps, a data directory, or - for stdin", name, ErrNoBackup)
+		return fmt.Errorf("verify %s: %w\nhint: it is a dump, a directory, - for stdin, s3://BUCKET/PREFIX, or the name of a durable instance", name, ErrNoBackup)
 	}
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -68,6 +82,10 @@ func (e *Engine) findBackup(name string, b *backup) error {
 	switch {
 	case !fi.IsDir():
 		b.kind = kindDump
+	case fi.IsDir() && durable.Exists(b.path):
+		b.kind = kindArchive
+	case isPhysical(b.path):
+		b.kind = kindMariaBackup
 	case server.LooksLikeDataDir(b.path):
 		b.kind = kindDataDir
 	default:
@@ -77,10 +95,15 @@ func (e *Engine) findBackup(name string, b *backup) error {
 }
 
 // look reads what a backup says of itself.
-func (b *backup) look() error {
+func (b *backup) look(ctx context.Context) error {
 	switch b.kind {
 	case kindDump:
+		if ok, err := b.lookAtStream(ctx); ok || err != nil {
+			return err
+		}
 		return b.lookAtDump()
+	case kindMariaBackup:
+		return b.lookAtPhysical()
 	case kindDataDir:
 		b.made = server.MakerOf(b.path)
 		b.changed, b.changedBy = newestOf(b.path), byFiles
@@ -116,16 +139,20 @@ var (
 
 // dumpMaker is the server that the head of a dump names.
 func dumpMaker(head string) server.Maker {
-	m := versionLine.FindStringSubmatch(head)
-	if m == nil {
-		return server.Maker{}
+	if m := versionLine.FindStringSubmatch(head); m != nil {
+		return versionMaker(m[1])
 	}
-	v, err := server.ParseVersion(m[1])
+	return server.Maker{}
+}
+
+// versionMaker is the server whose version is so written, as 10.11.6-MariaDB.
+func versionMaker(text string) server.Maker {
+	v, err := server.ParseVersion(text)
 	if err != nil {
 		return server.Maker{}
 	}
 	for _, f := range server.Families { // the one whose mark fits all comes last
-		if strings.Contains(m[1], f.VersionMark) {
+		if strings.Contains(text, f.VersionMark) {
 			return server.Maker{Flavour: f.Flavour, Version: v, Text: f.Name + " " + v.String()}
 		}
 	}

@@ -138,6 +138,9 @@ func (b *build) lay(ctx context.Context) error {
 	if len(b.inputs) == 0 {
 		return b.bootstrap(ctx)
 	}
+	if b.trial != nil && b.trial.Fill != nil {
+		return b.fill(ctx)
+	}
 	switch first := b.inputs[0]; first.kind {
 	case kindDataDir:
 		if err := b.copyDataDir(ctx, first.path); err != nil || len(b.inputs) == 1 && !b.older || b.trial != nil {

@@ -39,6 +39,9 @@ func (b *build) checkRoom(ctx context.Context) error {
 
 func (b *build) estimate(ctx context.Context) (int64, error) {
 	need := int64(baseRoom)
+	if b.trial != nil && b.trial.Fill != nil {
+		return need + b.trial.Need, nil
+	}
 	for _, s := range b.inputs {
 		switch s.kind {
 		case kindDump:

@@ -18,6 +18,11 @@ import (
 // TrialRequest asks for a server on what sources hold, which nobody keeps.
 type TrialRequest struct {
 	Recipe
+	// Fill fills the data directory instead of sources, with Need bytes or so; nil leaves it to them. Name is what is
+	// restored then.
+	Fill func(ctx context.Context, data *os.Root) error
+	Need int64
+	Name string
 	// Prepare makes the copied data directory one that a server starts on, such as that of a physical backup; nil does
 	// nothing.
 	Prepare func(ctx context.Context, d TrialDir) error
@@ -48,12 +53,18 @@ type UnfitError struct{ error }
 
 func (e UnfitError) Unwrap() error { return e.error }
 
+// NewUnfitError is an UnfitError for what is wrong with sources before they are tried.
+func NewUnfitError(err error) error { return UnfitError{err} }
+
 // Try has a server run on what sources hold, without any image of it, and calls use with it. Nothing is left
 // afterwards; what a killed Try leaves, Sweep removes.
 func (s *Store) Try(ctx context.Context, q TrialRequest, use func(context.Context, Trial) error) (err error) {
 	inputs, err := look(q.From)
 	if err != nil {
 		return err
+	}
+	if q.Fill != nil {
+		inputs = []input{{kindDataDir, "", q.Name}}
 	}
 	p := &plan{Recipe: q.Recipe, inputs: inputs, id: "trial-" + rand.Text()}
 	if err := p.checkClient(); err != nil {
@@ -107,6 +118,24 @@ func (b *build) try(ctx context.Context, use func(context.Context, Trial) error)
 		return b.explain(ctx, err)
 	}
 	return b.unfit(ctx, err)
+}
+
+// fill has the data directory filled by who asked for the trial. It is the caller's meanwhile: see copyDataDir.
+func (b *build) fill(ctx context.Context) (err error) {
+	if err := b.Account.Take(b.dataDir()); err != nil {
+		return err
+	}
+	to, err := os.OpenRoot(b.dataDir())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(b.trial.Fill(ctx, to), to.Close()); err != nil {
+		return UnfitError{err}
+	}
+	if b.image.PageSize, err = pageSize(b.dataDir()); err != nil {
+		return UnfitError{err}
+	}
+	return b.Account.GiveTree(b.dataDir())
 }
 
 // copies reports whether the trial begins with a copied data directory.
