@@ -203,7 +203,7 @@ func (b *build) copyDataDir(ctx context.Context, dir string) error {
 		return err
 	}
 	if b.image.PageSize, err = pageSize(dir); err != nil {
-		return err
+		return b.blame(err)
 	}
 	if err := b.Account.Take(b.dataDir()); err != nil {
 		return err

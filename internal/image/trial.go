@@ -130,10 +130,10 @@ func (b *build) fill(ctx context.Context) (err error) {
 		return err
 	}
 	if err := errors.Join(b.trial.Fill(ctx, to), to.Close()); err != nil {
-		return UnfitError{err}
+		return b.unfit(ctx, err)
 	}
 	if b.image.PageSize, err = pageSize(b.dataDir()); err != nil {
-		return UnfitError{err}
+		return b.blame(err)
 	}
 	return b.Account.GiveTree(b.dataDir())
 }
@@ -159,6 +159,14 @@ func (b *build) revive(ctx context.Context) error {
 func (b *build) unfit(ctx context.Context, err error) error {
 	if said := b.explain(ctx, err); !errors.Is(said, err) || ctx.Err() != nil {
 		return said
+	}
+	return UnfitError{err}
+}
+
+// blame is err as the fault of what is copied, which a trial tells apart.
+func (b *build) blame(err error) error {
+	if b.trial == nil {
+		return err
 	}
 	return UnfitError{err}
 }
