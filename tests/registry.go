@@ -114,6 +114,8 @@ var Packages = []Package{
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
 	{Path: "internal/parts", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
+	{Path: "internal/verify", Least: 25, Needed: []string{`TestUnits`}},
+	{Path: "internal/xbstream", Least: 2},
 	{Path: "internal/volume", Least: 150, Needed: []string{
 		`TestAsOrdinaryUser`,
 		`TestFull(/.*)?`,

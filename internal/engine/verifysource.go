@@ -161,7 +161,7 @@ func versionMaker(text string) server.Maker {
 
 // dumpedDatabase is the database that the head of a dump names, where the dump itself may name none.
 func dumpedDatabase(head string) string {
-	if m := databaseLine.FindStringSubmatch(head); m != nil && dbconn.UnfitName(m[1]) == "" {
+	if m := databaseLine.FindStringSubmatch(head); len(m) > 0 && dbconn.UnfitName(m[1]) == "" {
 		return m[1]
 	}
 	return nameless

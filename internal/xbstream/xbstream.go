@@ -50,7 +50,7 @@ type Chunk struct {
 func Read(r io.Reader, take func(Chunk) error) error {
 	in := &reader{in: bufio.NewReaderSize(r, 1<<20)}
 	open := map[string]int64{} // files without an end, and where the next chunk of them begins
-	var any bool
+	begun := false
 	for {
 		c, err := in.chunk()
 		if errors.Is(err, io.EOF) {
@@ -59,7 +59,7 @@ func Read(r io.Reader, take func(Chunk) error) error {
 		if err != nil {
 			return fmt.Errorf("at byte %d: %w", in.at, err)
 		}
-		any = true
+		begun = true
 		if c.Path == "" {
 			continue // one that may be passed over
 		}
@@ -74,7 +74,7 @@ func Read(r io.Reader, take func(Chunk) error) error {
 			return err
 		}
 	}
-	if !any {
+	if !begun {
 		return errors.New("the stream is empty")
 	}
 	for path := range open {
@@ -116,7 +116,8 @@ func (r *reader) chunk() (c Chunk, err error) {
 		c.End = true
 		return c, nil
 	case kind == 'P':
-		return c, r.payload(&c)
+		err = r.payload(&c)
+		return c, err
 	case kind == 'S':
 		return c, ErrSparse
 	case flags&1 != 0:
