@@ -75,7 +75,7 @@ var Packages = []Package{
 		`TestClusterPartitions`,
 	},
 		// What takes minutes, what the scripts bench-* have, and clients on a second server.
-		Later: []string{`TestLanguages/rust`, `TestClients/[a-z]+-.*`, `TestLanguages/[a-z]+/bench`, `TestClientsFromClone/examples/[a-z]+/bench`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
+		Later: []string{`TestVerifyPhysical`, `TestLanguages/rust`, `TestClients/[a-z]+-.*`, `TestLanguages/[a-z]+/bench`, `TestClientsFromClone/examples/[a-z]+/bench`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/bench/scenario", Least: 62,
@@ -296,7 +296,7 @@ var Suites = []Suite{
 // tests themselves, where another server would show nothing new.
 var Once = Suite{
 	Scripts: []string{"exporter", "no-server", "other-user", "weak-root", "two-registries", "two-users", "copied-home", "lost-home", "same-words", "small-shm", "talk", "volume", "volume-auto", "volume-user", "bench-compare", "bench-cycle", "bench-durable", "bench-disk-writes", "bench-fork", "bench-suite", "bench-output", "ui-top"},
-	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestInstallSentOn", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestPages", "TestPagesComplete", "TestMinutesOfTargets", "TestDriverSuites", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestExamplesListed", "TestLoginBesideStrangers",
+	Tests: []string{"TestScripts", "TestScriptsAsOrdinaryUser", "TestMatrix", "TestRegistry", "TestRegistryInDocs", "TestRegistryOfPackages", "TestPicked", "TestMeant", "TestInstall", "TestInstallRedirected", "TestInstallSentOn", "TestNoLinkFollowed", "TestFollowSeen", "TestAction", "TestGitLab", "TestRecipesInDocs", "TestVerifyPhysical", "TestPages", "TestPagesComplete", "TestMinutesOfTargets", "TestDriverSuites", "TestClients", "TestBench", "TestClientsFromClone", "TestLanguages", "TestLanguagesPage", "TestExamplesListed", "TestLoginBesideStrangers",
 		"TestContainersShareMemory", "TestContainersShareAHome", "TestHomeElsewhere", "TestOtherMountNamespace", "TestUI", "TestUIFaultsAreSeen", "TestUIRows", "TestSite", "TestSiteFaultsAreSeen"},
 }
 

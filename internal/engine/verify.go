@@ -127,7 +127,7 @@ func (v *verification) physical(ctx context.Context, q *image.TrialRequest) erro
 	if b.physical == nil {
 		return nil
 	}
-	q.Set = b.physical.set
+	q.Set, q.Physical = b.physical.set, true
 	if b.stream != nil {
 		q.From, q.Fill, q.Need, q.Name = nil, b.unpack, b.stream.size, "stream "+v.q.Backup
 	}
