@@ -79,6 +79,10 @@ test-vm: build ## Run services and adoption in whole virtual machines, by hand: 
 test-drivers: build ## Run drivers' own suites at a server and through the front door, by hand: Go, PHP, Python, Rust, Java; 20 minutes
 	@sh tests/drivers/run.sh
 
+.PHONY: corpus
+corpus: ## Load dumps of other people's schemas in every way, compare, and write docs/corpus.md, by hand: as root, with dpkg-deb, python3, npm, mvn; 50 minutes
+	RAMARIA_TEST_CORPUS='$(or $(CORPUS),all)' go test ./tests/corpus -count=1 -run 'TestCorpus$$' -v -timeout 120m
+
 .PHONY: test-all
 test-all: build ## Test everything on every server, with long walks, kills and fuzzing
 	@MAKE='$(MAKE)' ALL=1 FUZZTIME='$(FUZZTIME)' V='$(V)' sh tests/run.sh

@@ -49,6 +49,7 @@ var elsewhere = map[string]ranElsewhere{
 	// Tests of the project, longer than usual.
 	`CONTRIBUTING.md: export RAMARIA_TEST_SERVER=mariadb:11.8   # without it: all servers`:                                                            {by: "tests/random"},
 	`CONTRIBUTING.md: RAMARIA_TEST_DIFFERENTIAL=1h go test ./tests/differential -run TestDifferential -timeout 3h -v`:                                 {by: "tests/differential"},
+	`CONTRIBUTING.md: make corpus CORPUS='^(kea|sakila)/package'   # some inputs, by a pattern of their names`:                                        {by: "tests/corpus"},
 	`docs/durability.md: go run ./tests/tearing -tries 1000                # in /dev/shm`:                                                             {by: "tests/tearing"},
 	`docs/durability.md: flush='innodb_max_dirty_pages_pct=0 innodb_max_dirty_pages_pct_lwm=0 innodb_io_capacity=40000 innodb_io_capacity_max=80000'`: {by: "TestKilledServerLosesNothing"},
 

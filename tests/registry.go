@@ -107,6 +107,8 @@ var Packages = []Package{
 	}},
 	{Path: "tests/differential", Parallel: 4, Least: 4, Needed: []string{`Test.*`}},
 	{Path: "tests/random", Parallel: 4, Least: 10, Needed: []string{`Test.*`}},
+	// TestCorpus is what make corpus runs.
+	{Path: "tests/corpus", Least: 8, Needed: []string{`Test(Samples(/.*)?|FaultsAreSeen)`}},
 	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile", Least: 90, Needed: []string{`Test.*`}},
