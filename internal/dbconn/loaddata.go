@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"sync/atomic"
 
@@ -46,4 +47,59 @@ func LoadData(ctx context.Context, conn *sql.Conn, further string, r io.Reader) 
 		return Loaded{}, err
 	}
 	return done, nil
+}
+
+// MaxWarnings is how many warnings of one statement a server keeps for LoadDataWarned.
+const MaxWarnings = 65535
+
+// LoadWarning is what a server says of a row that LOAD DATA has loaded, or left out.
+type LoadWarning struct {
+	Level   string
+	Code    uint16
+	Message string
+}
+
+// Harmless says that the rows are as they stand in the file: a note, as INSERT gives it too, or that a
+// word of the statement is an old one.
+func (w LoadWarning) Harmless() bool {
+	// https://dev.mysql.com/doc/mysql-errors/9.1/en/server-error-reference.html: a deprecated name of
+	// a character set, of a collation, a statement's deprecated syntax.
+	return w.Level == "Note" || w.Code == 3719 || w.Code == 3778 || w.Code == 1287
+}
+
+var atRow = regexp.MustCompile(`(?i)\brow (\d+)`)
+
+// Row is the number of the row, from 1; 0 if the server does not say.
+func (w LoadWarning) Row() int {
+	m := atRow.FindStringSubmatch(w.Message)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// LoadDataWarned is LoadData, and returns what the server warns of: at most MaxWarnings.
+func LoadDataWarned(ctx context.Context, conn *sql.Conn, further string, r io.Reader) ([]LoadWarning, error) {
+	name := "ramaria-" + strconv.FormatUint(readers.Add(1), 10)
+	mysql.RegisterReaderHandler(name, func() io.Reader { return r })
+	defer mysql.DeregisterReaderHandler(name)
+	rows, err := conn.QueryContext(ctx, "SET @ramaria_errors = @@max_error_count, max_error_count = "+strconv.Itoa(MaxWarnings)+
+		"; START TRANSACTION; LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+further+"; SHOW WARNINGS; SET max_error_count = @ramaria_errors")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []LoadWarning
+	for rows.Next() {
+		var w LoadWarning
+		if err := rows.Scan(&w.Level, &w.Code, &w.Message); err != nil {
+			return nil, err
+		}
+		list = append(list, w)
+	}
+	for rows.NextResultSet() {
+		continue
+	}
+	return list, rows.Err()
 }

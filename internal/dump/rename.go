@@ -155,6 +155,9 @@ func alteredDatabase(text []byte) string {
 // ours says that the current database is the one that is taken, or that there was no USE yet.
 func (r *Rename) ours() bool { return r.current == "" || r.current == r.from }
 
+// Takes says that what belongs to a database, named or the current one before, is taken.
+func (r *Rename) Takes(database string) bool { return database == "" || database == r.from }
+
 // take notes that the dump names a database.
 func (r *Rename) take(name string, fault func(string, ...any) *Error) error {
 	r.found = r.found || name == r.From

@@ -68,17 +68,19 @@ const maxWorkers = 4
 // the dump, is a *dump.Error; what stands before it was carried out, of what stands behind some
 // rows may be there. When ctx ends, the rows that were sent stay, and every table gets its keys.
 func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summary, error) {
+	return t.load(ctx, name, []dump.Part{{Open: func() (io.ReadCloser, error) { return io.NopCloser(in), nil }}}, nil)
+}
+
+func (t Target) load(ctx context.Context, name string, parts []dump.Part, counts []dump.Count) (dump.Summary, error) {
 	db, err := dbconn.OpenLoading(t.Endpoint.Socket, t.Endpoint.Login, "")
 	if err != nil {
 		return dump.Summary{}, err
 	}
 	defer db.Close()
-	if !t.Binary {
-		in = newLineEnds(in)
-	}
 	l := &loader{
 		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
-		scanner: dump.NewScanner(dump.Until(ctx, in), name), rename: t.Rename,
+		parts: parts, counts: counts, binary: t.Binary, endpoint: t.Endpoint.Database, rename: t.Rename,
+		at:      progress{loaded: map[dump.TableName]int64{}},
 		tables:  map[dump.TableName]*table{},
 		dropped: map[dump.TableName]bool{},
 		before:  map[string]map[string]bool{},
@@ -87,8 +89,7 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 		// The reader is one of those that keep the processors busy, but it mostly waits.
 		workers: min(max(2, runtime.NumCPU()), maxWorkers),
 	}
-	l.scanner.ByRows()
-	l.scanner.For(t.Server.RunsComment)
+	l.runs = t.Server.RunsComment
 	if l.fit, err = fit.New(t.Fit, l, t.Owner); err != nil {
 		return dump.Summary{}, err
 	}
@@ -97,8 +98,9 @@ func (t Target) Load(ctx context.Context, name string, in io.Reader) (dump.Summa
 	}
 	l.settled = sync.NewCond(&l.lock)
 	err = l.run(ctx, t.Endpoint.Database)
-	sum := l.scanner.Summary()
+	sum := l.at.sum
 	l.advise(context.WithoutCancel(ctx), err)
+	l.locate(err)
 	t.otherFlavour(err, sum)
 	l.tell(ctx, t.Say, sum)
 	if err == nil && l.rename != nil {
@@ -123,7 +125,16 @@ type loader struct {
 	// comments says that they are sent, and bulk that the server fills an empty table in one go.
 	comments, bulk bool
 
+	// The dump, and where it goes.
+	parts    []dump.Part
+	counts   []dump.Count
+	binary   bool
+	runs     dump.Runs
+	endpoint string // the database of statements before any USE
+
 	// Of the reader.
+	at       progress
+	pick     func(dump.StatementKind) bool // of the present part; may be nil
 	primary  *session
 	database string    // the current one
 	sets     []setting // what every session is told
@@ -167,11 +178,18 @@ func (l *loader) run(ctx context.Context, database string) error {
 	}
 	defer func() { l.primary.conn.Close() }() // another may have taken its place
 	l.database = database
-	err = l.read(reading)
+	for i := range l.parts {
+		if err = l.part(reading, &l.parts[i]); err != nil {
+			break
+		}
+	}
 	if l.broken() == nil && reading.Err() == nil {
 		if end := l.end(reading); err == nil {
 			err = end
 		}
+	}
+	if l.broken() == nil && err == nil {
+		err = l.checkCounts(reading, l.counts)
 	}
 	close(l.tasks)
 	l.group.Wait()
@@ -217,9 +235,13 @@ func (l *loader) read(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
+			if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Line > 0 {
+				fault.Line += l.at.lines
+			}
 			l.unread = err
 			return err
 		}
+		st.Line, st.EndLine, st.RowsLine = st.Line+l.at.lines, st.EndLine+l.at.lines, st.RowsLine+l.at.lines
 		if l.rename != nil {
 			keep, err := l.rename.Apply(&st, l.name)
 			if err != nil {
@@ -230,6 +252,11 @@ func (l *loader) read(ctx context.Context) error {
 			}
 		}
 		if st.Rows != nil && !l.fit.Rows(st.Text) {
+			continue
+		}
+		if head, err := l.heads(ctx, &st); err != nil {
+			return err
+		} else if head || !l.picked(&st) {
 			continue
 		}
 		if st.Rows != nil {
@@ -257,6 +284,11 @@ func (l *loader) end(ctx context.Context) error {
 	if err := l.barrier(ctx); err != nil {
 		return err
 	}
+	return l.ended()
+}
+
+// ended refuses a dump, or a file of it, that ends in a transaction.
+func (l *loader) ended() error {
 	if l.open.line > 0 {
 		return &dump.Error{File: l.name, Line: l.open.line, Msg: "the dump ends in a transaction, which has something to commit since this line",
 			Hint: "the file is cut short, or COMMIT is missing: a client would take back what was loaded since"}

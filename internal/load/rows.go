@@ -34,8 +34,11 @@ type chunk struct {
 	ends    []int
 	// from says in which line of the dump runs of rows began.
 	from  []origin
+	// piece are rows of a file, instead of head and rows.
+	piece *piece
 	facts facts
 	sets  []setting
+	epoch int // of sets
 	// database is the current one.
 	database string
 	// whole says that the rows must stay the statement that they are.
@@ -63,6 +66,9 @@ func (c *chunk) add(st *dump.Statement) {
 		c.ends = append(c.ends, base+end)
 	}
 }
+
+// some says that there are rows in it.
+func (c *chunk) some() bool { return len(c.ends) > 0 || c.piece != nil }
 
 // row returns the row of a number, without what separates it from the one before.
 func (c *chunk) row(n int) []byte { return c.span(n, n+1) }
@@ -110,6 +116,9 @@ func (c *chunk) spans(send func(from, to int) error) error {
 
 // line returns the line in which a row stands.
 func (c *chunk) line(row int) int {
+	if c.piece != nil {
+		return c.piece.lineOf(row)
+	}
 	from, begin := c.origin(row), 0
 	if from.row > 0 {
 		begin = c.ends[from.row-1]
@@ -265,7 +274,7 @@ func (l *loader) into(ctx context.Context, st *dump.Statement) (*table, error) {
 	t.ended = false
 	l.lock.Unlock()
 	t.plain = in.Plain
-	t.rows = &chunk{table: t, head: bytes.Clone(st.Text), facts: l.facts, sets: l.sets}
+	t.rows = &chunk{table: t, head: bytes.Clone(st.Text), facts: l.facts, sets: l.sets, epoch: l.at.epoch}
 	if t.shape != nil {
 		t.rows.columns = t.shape.Into(in)
 		t.counter = t.shape.Counter(t.rows.columns)
@@ -379,7 +388,7 @@ func (l *loader) leave(ctx context.Context) error {
 	l.lock.Unlock()
 	t.rows.rows, t.rows.ends, t.rows.from = nil, nil, nil
 	if idle {
-		return l.hand(ctx, &chunk{table: t, sets: l.sets})
+		return l.hand(ctx, &chunk{table: t, sets: l.sets, epoch: l.at.epoch})
 	}
 	return nil
 }

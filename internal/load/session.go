@@ -15,6 +15,7 @@ type session struct {
 	told     int // of loader.sets
 	database string
 	bulk     bool // unique_checks are off
+	epoch    int  // which loader.sets told is of
 }
 
 func (s *session) exec(ctx context.Context, text string) error {

@@ -33,6 +33,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 		}
 	}
 	name := l.resolve(class.Database, class.Table)
+	stood := true // a table of that name, as far as is known
 	if !l.alone && keepsAnswers(class.Kind) && dump.AsksForLast(meant) {
 		return &dump.Error{File: l.name, Line: st.Line, Msg: "it asks what the statement before it has done (ROW_COUNT() or the like), which is sent in another way here",
 			Hint: "put the number there that it is to be, or load the file with ramaria sql"}
@@ -98,9 +99,12 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 			}
 		}
 		if class.Kind == dump.StatementCreateTable || class.Kind == dump.StatementDropTable {
-			if there, err := l.stood(ctx, name); err != nil {
+			there, err := l.stood(ctx, name)
+			if err != nil {
 				return err
-			} else if there { // rows that are not the dump's are not to go if it fails before that
+			}
+			stood = there || l.tables[name] != nil
+			if there { // rows that are not the dump's are not to go if it fails before that
 				if err := l.waitAll(ctx); err != nil {
 					return err
 				}
@@ -153,7 +157,7 @@ func (l *loader) statement(ctx context.Context, st *dump.Statement) error {
 	case dump.StatementCreateTable:
 		delete(l.tables, name)
 		// One that was there already is another: the server will tell.
-		if l.dropped[name] || !bytes.Contains(bytes.ToLower(meant), []byte("exists")) {
+		if l.dropped[name] || !stood || !bytes.Contains(bytes.ToLower(meant), []byte("exists")) {
 			l.tables[name] = &table{name: name, shape: shape, made: true, fresh: true, ordered: usesSequence(meant)}
 		}
 		delete(l.dropped, name)

@@ -38,6 +38,8 @@ type table struct {
 	keys string
 	// odd counts chunks that LOAD DATA could not take.
 	odd atomic.Int32
+	// noted says that the server has notes on rows of files.
+	noted atomic.Bool
 
 	// Under loader.lock.
 	outstanding int

@@ -15,7 +15,7 @@ import (
 func (l *loader) hand(ctx context.Context, c *chunk) error {
 	l.lock.Lock()
 	c.table.outstanding++
-	if len(c.ends) > 0 {
+	if c.some() {
 		l.turns.given++
 		c.number = l.turns.given
 	}
@@ -39,12 +39,10 @@ func (l *loader) hand(ctx context.Context, c *chunk) error {
 
 // toil sends chunks until there are no more.
 func (l *loader) toil(ctx context.Context, first *chunk) {
-	s, err := l.connect(ctx, first.database)
+	s, err := l.worker(ctx, first)
 	if err == nil {
-		defer s.conn.Close()
-		if err = s.exec(ctx, shortWait); err == nil {
-			err = l.do(ctx, s, first)
-		}
+		defer func() { s.conn.Close() }()
+		err = l.do(ctx, s, first)
 	}
 	l.turnOver(first, err)
 	l.finish(ctx, s, first, err)
@@ -54,11 +52,41 @@ func (l *loader) toil(ctx context.Context, first *chunk) {
 		case ctx.Err() != nil:
 			err = ctx.Err()
 		default:
-			err = l.do(ctx, s, c)
+			if err = l.follows(ctx, s, c); err == nil {
+				err = l.do(ctx, s, c)
+			}
 		}
 		l.turnOver(c, err)
 		l.finish(ctx, s, c, err)
 	}
+}
+
+// worker returns the session of a worker.
+func (l *loader) worker(ctx context.Context, c *chunk) (*session, error) {
+	s, err := l.connect(ctx, c.database)
+	if err != nil {
+		return nil, err
+	}
+	s.epoch = c.epoch
+	if err := s.exec(ctx, shortWait); err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// follows gives a worker another session where a chunk needs one that nothing was set in.
+func (l *loader) follows(ctx context.Context, s *session, c *chunk) error {
+	if s.epoch == c.epoch {
+		return nil
+	}
+	fresh, err := l.worker(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.conn.Close()
+	*s = *fresh
+	return nil
 }
 
 // A worker that meets rows that another holds back until its turn does not wait for them, nor for a statement that
@@ -117,11 +145,11 @@ func (l *loader) broken() error {
 
 // do sends the rows of a chunk, and commits them when all that stands before them is in.
 func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
-	byData := len(c.ends) > 0 && l.byData(c)
+	byData := c.piece != nil || len(c.ends) > 0 && l.byData(c)
 	if l.behindFault(c) {
 		return errBehind
 	}
-	if err := l.follow(ctx, s, c, c.bulk && byData); err != nil || len(c.ends) == 0 {
+	if err := l.follow(ctx, s, c, c.bulk && byData); err != nil || !c.some() {
 		return err
 	}
 	for try := 1; ; try++ {
@@ -147,7 +175,7 @@ func (l *loader) do(ctx context.Context, s *session, c *chunk) error {
 			if err := l.recall(ctx, c); err != nil {
 				return err
 			}
-		case byData:
+		case byData && c.piece == nil:
 			c.table.odd.Add(1)
 			byData = false
 			if err := l.follow(ctx, s, c, false); err != nil {
@@ -167,7 +195,15 @@ func (l *loader) judge(ctx context.Context, s *session, c *chunk) error {
 	if err := s.exec(ctx, longWait); err != nil {
 		return l.refused(err, c.line(0), c.head)
 	}
-	if err := l.insert(ctx, s, c); err != nil {
+	if c.piece != nil {
+		if err := l.loadPiece(ctx, s, c); err != nil {
+			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK") // where the connection is gone, the server does it
+			return err
+		}
+		if err := s.exec(ctx, "COMMIT"); err != nil {
+			return l.refused(err, c.line(0), c.head)
+		}
+	} else if err := l.insert(ctx, s, c); err != nil {
 		return err
 	}
 	if err := s.exec(ctx, shortWait); err != nil {
@@ -189,7 +225,10 @@ const (
 func (l *loader) attempt(ctx context.Context, s *session, c *chunk, byData bool) (attempted, error) {
 	var ok bool
 	var err error
-	if byData {
+	if c.piece != nil {
+		err = l.loadPiece(ctx, s, c)
+		ok = err == nil
+	} else if byData {
 		ok, err = l.loadData(ctx, s, c)
 	} else if err = s.exec(ctx, "START TRANSACTION"); err == nil {
 		err = c.spans(func(from, to int) error { return s.exec(ctx, string(c.statement(from, to))) })
