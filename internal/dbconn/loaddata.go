@@ -49,9 +49,6 @@ func LoadData(ctx context.Context, conn *sql.Conn, further string, r io.Reader) 
 	return done, nil
 }
 
-// MaxWarnings is how many warnings of one statement a server keeps for LoadDataWarned.
-const MaxWarnings = 65535
-
 // LoadWarning is what a server says of a row that LOAD DATA has loaded, or left out.
 type LoadWarning struct {
 	Level   string
@@ -79,27 +76,35 @@ func (w LoadWarning) Row() int {
 	return n
 }
 
-// LoadDataWarned is LoadData, and returns what the server warns of: at most MaxWarnings.
-func LoadDataWarned(ctx context.Context, conn *sql.Conn, further string, r io.Reader) ([]LoadWarning, error) {
+// mostWarnings is how many warnings of one statement a server keeps, at most.
+const mostWarnings = 65535
+
+// LoadDataWarned is LoadData, and returns what the server warns of. all says that these are all
+// warnings: a server keeps some only, where the account may not have it keep more.
+func LoadDataWarned(ctx context.Context, conn *sql.Conn, further string, r io.Reader) (list []LoadWarning, all bool, err error) {
+	if _, err := conn.ExecContext(ctx, "SET max_error_count = "+strconv.Itoa(mostWarnings)); err != nil {
+		if _, said := RefusalOf(err); !said {
+			return nil, false, err
+		}
+	}
+	most := 0
+	if err := conn.QueryRowContext(ctx, "SELECT @@max_error_count").Scan(&most); err != nil {
+		return nil, false, err
+	}
 	name := "ramaria-" + strconv.FormatUint(readers.Add(1), 10)
 	mysql.RegisterReaderHandler(name, func() io.Reader { return r })
 	defer mysql.DeregisterReaderHandler(name)
-	rows, err := conn.QueryContext(ctx, "SET @ramaria_errors = @@max_error_count, max_error_count = "+strconv.Itoa(MaxWarnings)+
-		"; START TRANSACTION; LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+further+"; SHOW WARNINGS; SET max_error_count = @ramaria_errors")
+	rows, err := conn.QueryContext(ctx, "START TRANSACTION; LOAD DATA LOCAL INFILE 'Reader::"+name+"' "+further+"; SHOW WARNINGS")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer rows.Close()
-	var list []LoadWarning
 	for rows.Next() {
 		var w LoadWarning
 		if err := rows.Scan(&w.Level, &w.Code, &w.Message); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		list = append(list, w)
 	}
-	for rows.NextResultSet() {
-		continue
-	}
-	return list, rows.Err()
+	return list, len(list) < most, rows.Err()
 }

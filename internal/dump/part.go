@@ -14,6 +14,10 @@ type Part struct {
 	Settings []string
 	// Open returns its text, decompressed. It is called once or twice.
 	Open func() (io.ReadCloser, error)
+	// Before is how many lines of the text stand before the file's own.
+	Before int
+	// Binary keeps CR LF in it: the program that loads such files does.
+	Binary bool
 	// Pick chooses among its statements, nil for all of them. SET and USE are never left out.
 	Pick func(StatementKind) bool
 	// Rows says what the text is if it is not SQL.

@@ -27,6 +27,9 @@ type dumpFile struct {
 	web *web.Dump
 	// info is nil for a standard input that is no file, or is closed.
 	info fs.FileInfo
+	// dir says that it is a directory by another program, of size bytes.
+	dir  bool
+	size int64
 }
 
 // findDump looks at a dump.
@@ -50,28 +53,9 @@ func findDump(path string, stdin io.Reader) (dumpFile, error) {
 	case err != nil:
 		return dumpFile{}, fmt.Errorf("open dump: %w", err)
 	case info.IsDir():
-		return dumpFile{}, fmt.Errorf("open dump %s: it is a directory\nhint: name the files in it", path)
+		return findDir(path, info)
 	}
 	return dumpFile{name: filepath.Base(path), path: path, info: info}, nil
-}
-
-// withDirs are paths of dumps with those in a directory in its place, in the order in which they load.
-func withDirs(paths []string) (list []string, err error) {
-	for _, path := range paths {
-		if info, err := os.Stat(path); path == Stdin || err != nil || !info.IsDir() {
-			list = append(list, path)
-			continue
-		}
-		dumps, err := dumpfile.Dir(path)
-		if err != nil {
-			return nil, err
-		}
-		if dumps, err = dumpfile.Order(dumps); err != nil {
-			return nil, err
-		}
-		list = append(list, dumps...)
-	}
-	return list, nil
 }
 
 // shownName is what a dump is called in messages: the last part of its path or URL.
@@ -141,6 +125,8 @@ func (e *Engine) bar(does string, d dumpFile) io.WriteCloser {
 	switch {
 	case d.web != nil:
 		size = d.web.Size
+	case d.dir:
+		size = d.size
 	case d.path != Stdin && d.regular():
 		size = d.info.Size()
 	}

@@ -62,7 +62,7 @@ func (e *Engine) Load(ctx context.Context, q LoadRequest) error {
 	if r := i.Spec.Replica; r != nil {
 		return RequestError{fmt.Errorf("load into instance %s: it is a replica of %s\nhint: ramaria load %[2]s, which it follows, or ramaria replica promote %[1]s", q.Name, r.Of)}
 	}
-	if q.Files, err = withDirs(q.Files); err != nil {
+	if q.Files, err = inDirectories(q.Files); err != nil {
 		return err
 	}
 	for _, file := range q.Files { // before anything is loaded
@@ -149,6 +149,9 @@ func (e *Engine) loadFile(ctx context.Context, q LoadRequest, to load.Target, fi
 }
 
 func loadFrom(ctx context.Context, to load.Target, d dumpFile, bar io.Writer) (dump.Summary, error) {
+	if d.dir {
+		return loadDir(ctx, to, d.path, bar)
+	}
 	r, err := d.open(ctx, bar)
 	if err != nil {
 		return dump.Summary{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpdir"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/fit"
 	"github.com/ramaria-db/ramaria/internal/image"
@@ -139,6 +140,13 @@ func (q TemplateRequest) checkDatabases(t client.Template, dumps []image.Dump) e
 }
 
 func summarize(d image.Dump) (dump.Summary, error) {
+	if d.Dir {
+		dir, err := dumpdir.Open(d.Path, io.Discard)
+		if err != nil {
+			return dump.Summary{}, err
+		}
+		return dump.Summary{Databases: dir.Databases}, dir.Close()
+	}
 	r, err := dumpfile.OpenWatched(d.Path, d.Called, io.Discard)
 	if err != nil {
 		return dump.Summary{}, err
@@ -147,15 +155,23 @@ func summarize(d image.Dump) (dump.Summary, error) {
 	return dump.Check(io.Discard, r, dump.Options{File: d.Name})
 }
 
-// loadInto loads a dump into the target's database, and no other.
-func loadInto(ctx context.Context, to load.Target, d image.Dump) error {
+// loadOne loads a dump.
+func loadOne(ctx context.Context, to load.Target, d image.Dump) (dump.Summary, error) {
+	if d.Dir {
+		return loadDir(ctx, to, d.Path, io.Discard)
+	}
 	r, err := dumpfile.OpenWatched(d.Path, d.Called, io.Discard)
 	if err != nil {
-		return err
+		return dump.Summary{}, err
 	}
 	defer r.Close()
 	r.Tell(to.Say)
-	_, err = to.Load(ctx, d.Name, r)
+	return to.Load(ctx, d.Name, r)
+}
+
+// loadInto loads a dump into the target's database, and no other.
+func loadInto(ctx context.Context, to load.Target, d image.Dump) error {
+	_, err := loadOne(ctx, to, d)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		fault.Hint = "correct the dump; no template was made"
 	}

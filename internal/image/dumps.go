@@ -15,6 +15,8 @@ type Dump struct {
 	Path string
 	// Name is what people call it, and Called what errors about the file do.
 	Name, Called string
+	// Dir says that it is a directory that another program wrote.
+	Dir bool
 }
 
 // Dumps returns the dumps that sources name, in the order in which they are to be loaded,
@@ -29,12 +31,12 @@ func Dumps(ctx context.Context, m memo.Store, from []Source) (dumps []Dump, key 
 		if s.kind != kindDump {
 			return nil, "", usagef("use source %s: a template is loaded from dumps only\nhint: --from FILE.sql", s.name)
 		}
-		sum, err := hashFile(ctx, m, s.path)
+		sum, err := s.hash(ctx, m)
 		if err != nil {
 			return nil, "", err
 		}
 		fmt.Fprintf(h, "dump %s %q\n", sum, dumpfile.DatabaseName(s.path))
-		dumps = append(dumps, Dump{Path: s.path, Name: s.name, Called: s.called()})
+		dumps = append(dumps, Dump{Path: s.path, Name: s.name, Called: s.called(), Dir: s.dir})
 	}
 	return dumps, hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -162,7 +162,7 @@ func TestDatabaseFor(t *testing.T) {
 		{name: "rows after a system database", path: "rows.sql", loaded: []loaded{{"x", "mysql"}}, err: own},
 	} {
 		b := &build{plan: &plan{Recipe: Recipe{Database: c.database}}, loaded: c.loaded}
-		got, err := b.databaseFor(input{kindDump, c.path, "x.sql"}, dump.Head{Data: c.loaded != nil})
+		got, err := b.databaseFor(input{kind: kindDump, path: c.path, name: "x.sql"}, dump.Head{Data: c.loaded != nil})
 		if c.err == "" && (err != nil || got != c.want) {
 			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
 		}

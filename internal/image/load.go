@@ -277,7 +277,7 @@ func analyze(ctx context.Context, db *sql.DB) error {
 
 // loadDump loads one dump.
 func (b *build) loadDump(ctx context.Context, s input) error {
-	head, err := dumpfile.Peek(s.path, s.called())
+	head, err := s.head()
 	if err != nil {
 		return err
 	}
@@ -292,14 +292,7 @@ func (b *build) loadDump(ctx context.Context, s input) error {
 	}
 	bar := b.dumpBar(s)
 	defer bar.Close()
-	f, err := dumpfile.OpenWatched(s.path, s.called(), bar)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	to := b.target(database)
-	f.Tell(to.Say)
-	sum, err := to.Load(ctx, s.name, b.keepEnd(f))
+	sum, err := s.load(ctx, b.target(database), bar, b.keepEnd)
 	if fault, ok := errors.AsType[*dump.Error](err); ok && fault.Hint == "" {
 		if errors.Is(err, load.ErrServerGone) {
 			fault.Msg += "\n" + server.LogTail(b.logPath())

@@ -85,7 +85,7 @@ func (r Recipe) resolve(ctx context.Context, m memo.Store) (*plan, error) {
 	for _, s := range inputs {
 		switch s.kind {
 		case kindDump:
-			sum, err := hashFile(ctx, m, s.path)
+			sum, err := s.hash(ctx, m)
 			if err != nil {
 				return nil, err
 			}

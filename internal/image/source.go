@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpdir"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/dumpfile/web"
 	"github.com/ramaria-db/ramaria/internal/memo"
@@ -204,6 +205,8 @@ type input struct {
 	path string
 	// name is what people call it.
 	name string
+	// dir says of a dump that it is a directory by another program.
+	dir bool
 }
 
 // called is how errors about the file of a dump call it: by its path, unless it is a copy that nobody knows.
@@ -249,7 +252,7 @@ func CheckSources(from []Source) error {
 			return err
 		}
 		for _, in := range found {
-			if in.kind != kindDump {
+			if in.kind != kindDump || in.dir {
 				continue
 			}
 			r, err := dumpfile.Open(in.path)
@@ -282,18 +285,18 @@ func (s Source) look() ([]input, error) {
 		if s.Name == "" {
 			return nil, usagef("use source %s: there is no name\nhint: --from instance:NAME; ramaria ls shows the instances", s)
 		}
-		return []input{{kindInstance, s.Name, "instance " + s.Name}}, nil
+		return []input{{kind: kindInstance, path: s.Name, name: "instance " + s.Name}}, nil
 	case FromCommand:
 		command := strings.TrimSpace(s.Name)
 		if command == "" {
 			return nil, usagef("use source %s: there is no command\nhint: --from 'exec:./migrate.sh' --key 42", s)
 		}
-		return []input{{kindExec, command, s.String()}}, nil
+		return []input{{kind: kindExec, path: command, name: s.String()}}, nil
 	case FromImage:
-		return []input{{kindImage, s.Name, "image " + s.Name}}, nil
+		return []input{{kind: kindImage, path: s.Name, name: "image " + s.Name}}, nil
 	case FromBucket:
 		_, id, err := SplitURL(s.Name)
-		return []input{{kindImage, id, "image " + s.Name}}, err
+		return []input{{kind: kindImage, path: id, name: "image " + s.Name}}, err
 	}
 	return lookAtPath(s.Name)
 }
@@ -309,16 +312,19 @@ func lookAtPath(f string) ([]input, error) {
 	case !fi.IsDir() && !fi.Mode().IsRegular():
 		return nil, irregularError(f, fi.Mode())
 	case !fi.IsDir() && spooled(f, spoolID):
-		return []input{{kindDump, f, "standard input"}}, nil
+		return []input{{kind: kindDump, path: f, name: "standard input"}}, nil
 	case !fi.IsDir():
-		return []input{{kindDump, f, filepath.Base(f)}}, nil
+		return []input{{kind: kindDump, path: f, name: filepath.Base(f)}}, nil
 	case server.LooksLikeDataDir(f):
 		// A walk does not follow f itself, where that is a link: it would find nothing.
 		dir, err := filepath.EvalSymlinks(f)
 		if err != nil {
 			return nil, fmt.Errorf("use source: %w", err)
 		}
-		return []input{{kindDataDir, dir, "data directory " + f}}, nil
+		return []input{{kind: kindDataDir, path: dir, name: "data directory " + f}}, nil
+	}
+	if one, err := dumpdir.Is(f); one || err != nil {
+		return []input{{kind: kindDump, path: f, name: filepath.Base(f), dir: true}}, err
 	}
 	files, err := dumpfile.Dir(f)
 	if err == nil {
@@ -329,7 +335,7 @@ func lookAtPath(f string) ([]input, error) {
 	}
 	var out []input
 	for _, p := range files {
-		out = append(out, input{kindDump, p, filepath.Base(p)})
+		out = append(out, input{kind: kindDump, path: p, name: filepath.Base(p)})
 	}
 	return out, nil
 }

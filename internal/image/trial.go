@@ -66,7 +66,7 @@ func (s *Store) Try(ctx context.Context, q TrialRequest, use func(context.Contex
 		return err
 	}
 	if q.Fill != nil {
-		inputs = []input{{kindDataDir, "", q.Name}}
+		inputs = []input{{kind: kindDataDir, name: q.Name}}
 	}
 	p := &plan{Recipe: q.Recipe, inputs: inputs, id: "trial-" + rand.Text()}
 	if err := p.checkClient(); err != nil {

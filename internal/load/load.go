@@ -77,6 +77,7 @@ func (t Target) load(ctx context.Context, name string, parts []dump.Part, counts
 		return dump.Summary{}, err
 	}
 	defer db.Close()
+	db.SetMaxIdleConns(0) // a session that is closed has settings, which the next one must not get
 	l := &loader{
 		name: name, db: db, comments: t.Server.KeepsComments(), bulk: t.Server.FillsAtOnce(),
 		parts: parts, counts: counts, binary: t.Binary, endpoint: t.Endpoint.Database, rename: t.Rename,

@@ -12,9 +12,14 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
-// LoadParts loads a dump that lies in several files; name is what their directory is called in
-// errors. Counts are the rows that tables should have then, at least. See Load.
-func (t Target) LoadParts(ctx context.Context, name string, parts []dump.Part, counts []dump.Count) (dump.Summary, error) {
+// LoadDir loads a dump that lies in several files; name is what their directory is called in errors.
+// Counts are the rows that tables should have then, at least. People are told the notes first. See Load.
+func (t Target) LoadDir(ctx context.Context, name string, parts []dump.Part, counts []dump.Count, notes []string) (dump.Summary, error) {
+	for _, note := range notes {
+		if t.Say != nil {
+			t.Say("note: %s: %s", name, note)
+		}
+	}
 	return t.load(ctx, name, parts, counts)
 }
 
@@ -43,7 +48,7 @@ type begun struct {
 
 // part loads a part of the dump.
 func (l *loader) part(ctx context.Context, p *dump.Part) error {
-	l.at.begun = append(l.at.begun, begun{p.File, l.at.lines})
+	l.at.begun = append(l.at.begun, begun{p.File, l.at.lines + p.Before})
 	l.at.head, l.at.atHead = nil, l.several()
 	for _, text := range p.Settings {
 		l.at.head = append(l.at.head, dump.Statement{Text: []byte(text), Delimiter: ";"})
@@ -60,7 +65,7 @@ func (l *loader) part(ctx context.Context, p *dump.Part) error {
 	}
 	defer in.Close()
 	text := io.Reader(in)
-	if !l.binary {
+	if !l.binary && !p.Binary {
 		text = newLineEnds(in)
 	}
 	l.scanner = dump.NewScanner(text, l.name)

@@ -171,20 +171,26 @@ func (l *loader) intoColumns(t *table, f *dump.RowFile, r *rowReader, row []byte
 	if f.Columns != "" || t.shape == nil {
 		return f.Options + " " + f.Columns, nil
 	}
-	var all, stored []string
+	var all, stored, set []string
 	for _, c := range t.shape.Columns {
-		name := dbconn.QuoteName(c.Name)
-		if c.Generated {
-			name = fmt.Sprintf("@ramaria_%d", len(all))
-		} else {
-			stored = append(stored, name)
+		name, variable := dbconn.QuoteName(c.Name), fmt.Sprintf("@ramaria_%d", len(all))
+		switch {
+		case c.Generated:
+			all = append(all, variable)
+			continue
+		case c.Kind == dump.JSONColumn: // MySQL makes none of bytes
+			set = append(set, name+" = CONVERT("+variable+" USING utf8mb4)")
+			name = variable
 		}
-		all = append(all, name)
+		all, stored = append(all, name), append(stored, name)
 	}
-	n := f.Lines.Count(row)
+	n, setting := f.Lines.Count(row), ""
+	if set != nil {
+		setting = " SET " + strings.Join(set, ", ")
+	}
 	for _, names := range [][]string{all, stored} {
 		if n == len(names) {
-			return f.Options + " (" + strings.Join(names, ",") + ")", nil
+			return f.Options + " (" + strings.Join(names, ",") + ")" + setting, nil
 		}
 	}
 	return "", &dump.Error{File: l.name, Line: r.line - bytes.Count(r.given, []byte{'\n'}),
@@ -210,7 +216,7 @@ func (l *loader) loadPiece(ctx context.Context, s *session, c *chunk) error {
 			return l.refused(err, p.line, c.head)
 		}
 	}
-	warnings, err := dbconn.LoadDataWarned(ctx, s.conn, further, bytes.NewReader(p.text))
+	warnings, all, err := dbconn.LoadDataWarned(ctx, s.conn, further, bytes.NewReader(p.text))
 	if err != nil {
 		return l.refused(err, p.line, c.head)
 	}
@@ -222,8 +228,10 @@ func (l *loader) loadPiece(ctx context.Context, s *session, c *chunk) error {
 		fault.Hint = "was the dump made of another kind of server, or with other options for its fields? what stands before was loaded"
 		return fault
 	}
-	if len(warnings) >= dbconn.MaxWarnings {
-		return dump.Refused(l.name, p.line, c.head, fmt.Sprintf("the server has more than %d notes on rows, which cannot be told from faults", len(warnings)), nil)
+	if !all {
+		fault := dump.Refused(l.name, p.line, c.head, fmt.Sprintf("the server has more than %d notes on rows, and does not keep them: whether one is a fault cannot be told", len(warnings)), nil)
+		fault.Hint = "SET GLOBAL max_error_count = 65535, as an account that may, and load again"
+		return fault
 	}
 	c.table.noted.Store(true)
 	return nil

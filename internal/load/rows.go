@@ -33,7 +33,7 @@ type chunk struct {
 	rows    []byte
 	ends    []int
 	// from says in which line of the dump runs of rows began.
-	from  []origin
+	from []origin
 	// piece are rows of a file, instead of head and rows.
 	piece *piece
 	facts facts

@@ -56,7 +56,7 @@ func (f facts) charset(rows []byte) string {
 		return ""
 	}
 	switch f.client {
-	case "utf8mb4", "latin1":
+	case "utf8mb4", "latin1", "binary":
 		return f.client
 	case "utf8mb3", "utf8":
 		if !slices.ContainsFunc(rows, func(c byte) bool { return c >= 0xf0 }) {
