@@ -71,9 +71,6 @@ func (m *mydumperDir) metaLine(section, key, value string) {
 		modes := slices.DeleteFunc(strings.Split(value, ","), func(mode string) bool {
 			return mode == "" || slices.Contains(modesOnlyThere, strings.ToUpper(mode))
 		})
-		if !slices.Contains(modes, "NO_AUTO_VALUE_ON_ZERO") {
-			modes = append(modes, "NO_AUTO_VALUE_ON_ZERO")
-		}
 		m.meta.mode = strings.Join(modes, ",")
 	case key == "real_table_name":
 		t.table = value

@@ -144,10 +144,7 @@ func (m *mydumperDir) of(kind, inFile string) []string {
 
 // settings are those that myloader gives its sessions for rows.
 func (m *mydumperDir) settings() []string {
-	if m.meta.mode != "" {
-		return m.around()
-	}
-	return append(m.around(), "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+	return append(m.around(), "SET sql_mode = "+quote(strings.Trim(m.meta.mode+",NO_AUTO_VALUE_ON_ZERO", ",")))
 }
 
 // around are those for what is made around rows: before there was an sql_mode in the metadata, routines got
