@@ -39,7 +39,7 @@ func TestLineFormat(t *testing.T) {
 					t.Fatalf("cut at %d: %s", cut, diff)
 				}
 			}
-			if c.want != nil && c.format.Count([]byte(c.want[0])) != c.fields {
+			if len(c.want) > 0 && c.format.Count([]byte(c.want[0])) != c.fields {
 				t.Errorf("%d fields, want %d", c.format.Count([]byte(c.want[0])), c.fields)
 			}
 		})

@@ -153,7 +153,7 @@ func base(names map[string]string, name, otherwise string) string {
 	return otherwise
 }
 
-// is is the value of what is said of a dump, true if nothing is.
+// is reads what is said of a dump: true if nothing is.
 func is(said *bool) bool { return said == nil || *said }
 
 // schema adds a schema.

@@ -72,7 +72,7 @@ func (l *loader) part(ctx context.Context, p *dump.Part) error {
 	l.scanner.ByRows()
 	l.scanner.For(l.runs)
 	if p.Database != "" {
-		if err := l.use(ctx, p.Database); err != nil {
+		if err := l.use(p.Database); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (l *loader) endPart(ctx context.Context) error {
 }
 
 // use makes a database the current one, as USE in the dump does.
-func (l *loader) use(ctx context.Context, name string) error {
+func (l *loader) use(name string) error {
 	l.at.sum.Current = name
 	if !slices.Contains(l.at.sum.Databases, name) {
 		l.at.sum.Databases = append(l.at.sum.Databases, name)
@@ -135,7 +135,6 @@ func (l *loader) use(ctx context.Context, name string) error {
 		if keep, err := l.rename.Apply(&st, l.name); err != nil || !keep {
 			return err
 		}
-		name = l.rename.To
 	}
 	l.at.head = append(l.at.head, st)
 	return nil

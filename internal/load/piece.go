@@ -35,7 +35,7 @@ func (p *piece) lineOf(row int) int {
 // order of the table's rows means nothing.
 func (l *loader) rowPart(ctx context.Context, p *dump.Part) error {
 	if p.Database != "" {
-		if err := l.use(ctx, p.Database); err != nil {
+		if err := l.use(p.Database); err != nil {
 			return err
 		}
 		if l.rename != nil && !l.rename.Takes(p.Database) {
@@ -58,15 +58,14 @@ func (l *loader) rowPart(ctx context.Context, p *dump.Part) error {
 	if err := r.skip(p.Rows.Skip); err != nil {
 		return l.rowFault(r, p.Rows, err)
 	}
-	more, err := l.pieces(ctx, t, p.Rows, r)
-	if err != nil {
+	if err := l.pieces(ctx, t, p.Rows, r); err != nil {
 		return l.rowFault(r, p.Rows, err)
 	}
 	l.count(dump.Summary{Statements: 1, Bytes: r.bytes, Lines: r.line - 1 - l.at.lines})
 	if want := p.Rows.Bytes; want >= 0 && r.bytes != want {
 		return &dump.Error{File: l.name, Msg: fmt.Sprintf("the file has %d bytes of rows, and the dump says %d: it is cut short, or another", r.bytes, want), Hint: "copy or make the dump again"}
 	}
-	if more || p.Rows.More {
+	if p.Rows.More {
 		return nil
 	}
 	l.lock.Lock()
@@ -113,19 +112,19 @@ func (l *loader) intoFile(ctx context.Context, f *dump.RowFile) (*table, error) 
 }
 
 // pieces reads the rows of a file and has them sent.
-func (l *loader) pieces(ctx context.Context, t *table, f *dump.RowFile, r *rowReader) (more bool, err error) {
+func (l *loader) pieces(ctx context.Context, t *table, f *dump.RowFile, r *rowReader) error {
 	into := ""
 	for {
 		text, ends, err := r.next(lastChunk)
 		if errors.Is(err, io.EOF) {
-			return false, nil
+			return nil
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		if into == "" {
 			if into, err = l.intoColumns(t, f, r, text[:ends[0]]); err != nil {
-				return false, err
+				return err
 			}
 		}
 		p := &piece{text: text, ends: ends, into: into, format: f.Lines, line: r.line - bytes.Count(text, []byte{'\n'})}
@@ -133,11 +132,11 @@ func (l *loader) pieces(ctx context.Context, t *table, f *dump.RowFile, r *rowRe
 		if t.fresh && !small && t.shape != nil && t.shape.Bare != nil && l.free(t) {
 			t.line = p.line
 			if err := l.dropKeys(ctx, t); err != nil {
-				return false, err
+				return err
 			}
 		}
 		if err := l.sendPiece(ctx, t, p, small); err != nil {
-			return false, err
+			return err
 		}
 		t.fresh = false
 		l.at.loaded[t.name] += int64(len(ends))

@@ -213,6 +213,7 @@ func (l *loader) rows(ctx context.Context, st *dump.Statement) error {
 		}
 	}
 	l.lookAtText(t, st.Rows)
+	l.at.loaded[t.name] += int64(len(st.Ends))
 	numbers := l.numbering(t, st)
 	if !l.facts.plain() {
 		numbers = mixed
