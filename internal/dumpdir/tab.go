@@ -90,7 +90,8 @@ func (t *tabDir) table(file, database string) error {
 	if err != nil {
 		return err
 	}
-	p := t.statements(file, database, nil)
+	// The files do not say it, and a table may come before the one that it refers to.
+	p := t.statements(file, database, []string{"SET foreign_key_checks = 0"})
 	if made.table == "" {
 		text, err := t.text(file)
 		if err != nil {

@@ -223,7 +223,11 @@ func (l *loader) loadPiece(ctx context.Context, s *session, c *chunk) error {
 		if w.Harmless() {
 			continue
 		}
-		fault := dump.Refused(l.name, p.lineOf(w.Row()-1), c.head, fmt.Sprintf("the server does not take a row as it is: %d %s", w.Code, w.Message), nil)
+		where := ""
+		if w.Row() == 0 && len(p.ends) > 1 {
+			where = fmt.Sprintf(" (in one of %d rows from this line on)", len(p.ends))
+		}
+		fault := dump.Refused(l.name, p.lineOf(w.Row()-1), c.head, fmt.Sprintf("the server does not take a row as it is: %d %s%s", w.Code, w.Message, where), nil)
 		fault.Hint = "was the dump made of another kind of server, or with other options for its fields? what stands before was loaded"
 		return fault
 	}
