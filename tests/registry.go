@@ -222,12 +222,12 @@ var Suites = []Suite{
 	{
 		Name: "image",
 		Scripts: []string{
-			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-dir", "dump-dirs", "mydumper", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
+			"image", "image-save", "image-remote", "from-instance", "dumps", "dump", "dump-dir", "foreign-dirs", "mydumper", "dump-pack", "load", "fit", "template-dumps", "other-flavour", "bad-dump", "cut-dump", "client-command", "sources", "exec", "objects",
 			"datadir", "datadir-refused", "datadir-others", "confine", "passwordless", "loaded-accounts", "empty-dump", "managed-dump", "wrapped-dump", "verify", "verify-files",
 		},
 		Tests:    []string{"TestSamplesEqualPlainLoad", "TestEverythingEqualsPlainLoad", "TestDataDirectoryIsCopied"},
 		Versions: []string{"image", "objects", "TestEverythingEqualsPlainLoad"},
-		Flavours: []string{"load", "fit", "dumps", "dump", "dump-dir", "dump-dirs", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "wrapped-dump", "verify", "verify-files", "TestDataDirectoryIsCopied"},
+		Flavours: []string{"load", "fit", "dumps", "dump", "dump-dir", "foreign-dirs", "mydumper", "template-dumps", "other-flavour", "client-command", "datadir", "datadir-refused", "confine", "passwordless", "loaded-accounts", "managed-dump", "wrapped-dump", "verify", "verify-files", "TestDataDirectoryIsCopied"},
 	},
 	{
 		Name:    "branch",
