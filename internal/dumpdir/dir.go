@@ -186,7 +186,7 @@ func (d *dir) open(name string, watch io.Writer) (io.ReadCloser, error) {
 		f.Close()
 		return nil, d.fault(name, again, "it is no file")
 	}
-	r, err := dumpfile.NewReader(io.TeeReader(f, watch), d.show(name))
+	r, err := dumpfile.NewPart(io.TeeReader(f, watch), d.show(name))
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

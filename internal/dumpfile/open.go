@@ -64,6 +64,16 @@ func OpenWatched(path, name string, watch io.Writer) (*Reader, error) {
 // in errors. Closing the Reader does not close r.
 func NewReader(r io.Reader, name string) (*Reader, error) { return open(source{r: r}, name) }
 
+// NewPart reads part of a dump by another program, such as rows or a description: unpacked, and as it stands there.
+func NewPart(r io.Reader, name string) (*Reader, error) {
+	d := &Reader{name: name}
+	var err error
+	if d.text, err = d.unpack(source{r: r}); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
 // source is where the bytes of a dump come from.
 type source struct {
 	r io.Reader

@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/verify"
 )
 
@@ -64,6 +65,7 @@ type verification struct {
 	q      VerifyRequest
 	report *verify.Report
 	source backup
+	server *server.Server // that runs on it
 }
 
 // run finds out what the backup is, restores it, and has it checked.
@@ -111,7 +113,7 @@ func (v *verification) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.report.Server = srv.Name()
+	v.server, v.report.Server = srv, srv.Name()
 	q := image.TrialRequest{Recipe: image.Recipe{
 		Server: srv, From: []image.Source{{Kind: image.FromPath, Name: v.source.path}}, Database: v.source.database, User: image.DefaultUser, AllowEmpty: true,
 	}}
@@ -180,6 +182,7 @@ func (v *verification) checkAll(ctx context.Context, db *sql.DB, logTail func() 
 	var meter *progress.Meter
 	o := v.q.Options
 	o.Loaded = v.source.kind == kindDump || v.source.kind == kindDumps
+	o.Users = v.server.Dialect().Users
 	o.Checked = func(done, of int) {
 		if meter == nil {
 			meter = progress.NewMeter(w, terminal, "checking tables", int64(of))

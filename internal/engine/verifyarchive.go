@@ -64,6 +64,7 @@ func (v *verification) restore(ctx context.Context) error {
 			return err
 		}
 		defer db.Close()
+		v.server = i.Server
 		return v.checkAll(ctx, db, func() string { return server.LogTail(i.LogPath()) })
 	})
 	if err != nil && !used && ctx.Err() == nil && faultOfArchive(err) {

@@ -97,6 +97,7 @@ func (t Target) load(ctx context.Context, name string, parts []dump.Part, counts
 	if l.rename != nil {
 		l.rename.Begin()
 	}
+	l.users = t.Server.Dialect().Users
 	l.settled = sync.NewCond(&l.lock)
 	err = l.run(ctx, t.Endpoint.Database)
 	sum := l.at.sum
@@ -122,6 +123,7 @@ type loader struct {
 	scanner *dump.Scanner
 	rename  *dump.Rename // may be nil
 	fit     *fit.Fit
+	users   string // asks for accounts
 	workers int
 	// comments says that they are sent, and bulk that the server fills an empty table in one go.
 	comments, bulk bool

@@ -112,13 +112,20 @@ func (l *loader) tell(ctx context.Context, say func(format string, args ...any),
 
 // strangers are the definers that the dump names and that are no accounts; none if that cannot be told.
 func (l *loader) strangers(ctx context.Context) []string {
+	named := l.fit.Named()
+	if len(named) == 0 {
+		return nil
+	}
+	there := map[[2]string]bool{}
+	if err := dbconn.Query(ctx, l.db, l.users, func(row []string) error {
+		there[[2]string{row[0], strings.ToLower(row[1])}] = true
+		return nil
+	}); err != nil {
+		return nil
+	}
 	var missing []string
-	for _, d := range l.fit.Named() {
-		var there bool
-		if err := l.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM mysql.user WHERE user = ? AND host = ?)", d.User, d.Host).Scan(&there); err != nil {
-			return nil
-		}
-		if !there {
+	for _, d := range named {
+		if !there[[2]string{d.User, strings.ToLower(d.Host)}] {
 			missing = append(missing, fmt.Sprintf("%s@%s (%d)", d.User, d.Host, d.Count))
 		}
 	}

@@ -31,12 +31,15 @@ type catalog struct {
 var remote = map[string]bool{"FEDERATED": true, "CONNECT": true, "SPIDER": true}
 
 // readCatalog reads what there is.
-func readCatalog(ctx context.Context, db dbconn.Querier) (*catalog, error) {
+func readCatalog(ctx context.Context, db dbconn.Querier, users string) (*catalog, error) {
 	c := &catalog{counters: map[string]counter{}, definers: map[string]string{}}
-	for _, read := range []func(context.Context, dbconn.Querier) error{c.readTables, c.readObjects, c.readKeys, c.readCounters, c.readDefiners} {
+	for _, read := range []func(context.Context, dbconn.Querier) error{c.readTables, c.readObjects, c.readKeys, c.readCounters} {
 		if err := read(ctx, db); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.readDefiners(ctx, db, users); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -121,9 +124,9 @@ func (c *catalog) readCounters(ctx context.Context, db dbconn.Querier) error {
 }
 
 // readDefiners finds accounts that objects run as and that are not there.
-func (c *catalog) readDefiners(ctx context.Context, db dbconn.Querier) error {
+func (c *catalog) readDefiners(ctx context.Context, db dbconn.Querier, users string) error {
 	there := map[string]bool{}
-	err := dbconn.Query(ctx, db, "SELECT user, host FROM mysql.user", func(row []string) error {
+	err := dbconn.Query(ctx, db, users, func(row []string) error {
 		there[row[0]+"@"+strings.ToLower(row[1])] = true
 		return nil
 	})

@@ -27,6 +27,8 @@ type Options struct {
 	// Loaded says that the server has written all tables itself just now, from statements. CHECK TABLE would check the
 	// server then, and take half as long as the load: the rows are read for their sums anyway.
 	Loaded bool
+	// Users asks the server for its accounts: see dbconn.Dialect.
+	Users string
 	// Checked is called with each table that was checked, and of how many; may be nil. Calls do not overlap.
 	Checked func(done, of int)
 }
@@ -43,7 +45,7 @@ func Run(ctx context.Context, db *sql.DB, r *Report, o Options) error {
 	r.Tables, r.Objects = []Table{}, []Object{} // not null: there is nothing
 	workers := min(max(leastWorkers, runtime.NumCPU()), mostWorkers)
 	db.SetMaxOpenConns(workers)
-	c, err := readCatalog(ctx, db)
+	c, err := readCatalog(ctx, db, o.Users)
 	if err != nil {
 		return fmt.Errorf("read what there is: %w", err)
 	}
