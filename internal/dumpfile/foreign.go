@@ -72,7 +72,6 @@ var texts = []stranger{
 	{`\s*(\{\s*["}]|\[\s*[\[{"])`, "this is JSON, and not SQL", "name a dump by mysqldump or mariadb-dump; MySQL Shell's util.importJson loads documents"},
 	{`version https://git-lfs\.github\.com/spec/`, "this is a pointer of Git LFS to a file that is not here", "git lfs pull --include %s"},
 	{`(# [^\n]*\n)*/\*!50530 SET @@SESSION\.PSEUDO_(SLAVE|REPLICA)_MODE=1\*/;|(# [^\n]*\n)*/\*!40019 SET @@session\.max_(insert_delayed_threads|delayed_threads)=0\*/`, "this is a binary log as mysqlbinlog shows it, and no dump: it changes what is there already", "load the dump that it goes on from, and send this by the client: eval \"$(ramaria env)\"; mysql < %s"},
-	{`(mysqldump|mariadb-dump|mysqlpump): `, "it begins with a message of the dumper, as 2>&1 puts it there", "dump without 2>&1; or, if nothing failed: grep -av '^\\(mysqldump\\|mariadb-dump\\): ' %s > dump.sql"},
 }
 
 // quiet are blank lines and comments before the first statement.

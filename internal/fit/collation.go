@@ -131,7 +131,7 @@ func ofMySQL(rest string, add func(...string)) {
 	}
 	add("uca1400_nopad_" + kind)
 	switch {
-	case kind != "ai_ci": // the older ones have none like it
+	case kind == "as_ci" || kind == "as_cs": // the older ones have none like it
 		add("nopad_bin", "bin")
 	case word != "":
 		add(word + "_ci")
@@ -158,7 +158,7 @@ func ofMariaDB(rest string, add func(...string)) {
 		}
 	}
 	add("0900_" + kind)
-	if kind != "ai_ci" {
+	if kind == "as_ci" || kind == "as_cs" {
 		add("bin")
 	}
 	add("unicode_520_ci", "unicode_ci")

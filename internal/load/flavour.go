@@ -13,14 +13,20 @@ import (
 // which program wrote it; where it does not, words of the failed statement may.
 func (t Target) otherFlavour(err error, s dump.Summary) {
 	fault, ok := errors.AsType[*dump.Error](err)
-	if !ok || fault.Hint != "" || !dbconn.OtherDialect(err) {
+	said, _ := dbconn.RefusalOf(err)
+	collation := said.Code == errNoCollation
+	if !ok || fault.Hint != "" && !collation || !dbconn.OtherDialect(err) {
 		return
 	}
 	maker := server.FamilyOf(server.Flavour(s.Maker))
 	if maker == nil {
 		maker = server.FamilyByWords(fault.Msg + fault.Statement)
 	}
-	if maker != nil && maker.Flavour != t.Server.Flavour {
+	switch {
+	case maker == nil || maker.Flavour == t.Server.Flavour:
+	case collation:
+		fault.Hint += fmt.Sprintf("; or load it with --server %s", maker.Flavour)
+	default:
 		fault.Hint = fmt.Sprintf("the dump is one of %s, and this server is %s: load it with --server %s (ramaria up NAME --server %[3]s makes such an instance)", maker.Name, t.Server.Family().Name, maker.Flavour)
 	}
 }

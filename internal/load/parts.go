@@ -154,6 +154,7 @@ func (l *loader) count(s dump.Summary) {
 	if sum.Maker == "" {
 		sum.Maker = s.Maker
 	}
+	sum.Notices = append(sum.Notices, s.Notices...)
 	for _, name := range s.Databases {
 		if !slices.Contains(sum.Databases, name) {
 			sum.Databases = append(sum.Databases, name)
