@@ -8,10 +8,14 @@ import (
 
 // definer has a statement name the definer that it is to have: with Mine it gets ours, and where we load by another account, so
 // does one that names none.
-func (f *Fit) definer(e *edits, meant []byte) {
-	c, ok := readDefined(meant)
+func (f *Fit) definer(e *edits, meant []byte, from int) {
+	c, ok := readDefined(meant[from:])
 	if !ok {
 		return
+	}
+	c.behind += from
+	if c.clause.to > 0 {
+		c.clause.from, c.clause.to, c.account = c.clause.from+from, c.clause.to+from, c.account+from
 	}
 	ours := ""
 	if f.owner != "" {
@@ -21,6 +25,9 @@ func (f *Fit) definer(e *edits, meant []byte) {
 	case c.clause.to > 0 && f.Definers == Mine:
 		c.clause.by = ours
 		f.notes.add(ofDefiners, string(meant[c.account:c.clause.to]))
+		*e = append(*e, c.clause)
+	case c.clause.to > 0 && c.current && ours != "": // who loads is not who will use it
+		c.clause.by = ours
 		*e = append(*e, c.clause)
 	case c.clause.to > 0 && c.user != "":
 		f.count(c.user, c.host)
@@ -35,7 +42,24 @@ type defined struct {
 	// account is where its account begins, which is that of user and host, empty for CURRENT_USER and a role.
 	account    int
 	user, host string
-	behind     int // where it may be put in
+	// current says that the account is CURRENT_USER.
+	current bool
+	behind  int // where it may be put in
+}
+
+// behindDrops returns where the first statement begins that is no DROP, 0 if there is none.
+func behindDrops(meant []byte) int {
+	w := dump.NewWalk(meant)
+	for {
+		for tok := w.Next(); !tok.Symbol(';'); tok = w.Next() {
+			if tok.End() {
+				return 0
+			}
+		}
+		if next := w.Peek(); !next.Is("drop") {
+			return next.From
+		}
+	}
 }
 
 // readDefined reads the beginning of a CREATE; it returns false for one of what has no definer.
@@ -64,7 +88,7 @@ func readDefined(meant []byte) (c defined, ok bool) {
 // readAccount reads the account of a definer whose clause begins at from.
 func (c *defined) readAccount(from int, w *dump.Walk) {
 	account := w.Next()
-	c.account, c.clause = account.From, edit{from: from, to: account.To}
+	c.account, c.clause, c.current = account.From, edit{from: from, to: account.To}, account.Is("current_user")
 	switch {
 	case w.Peek().Symbol('@'):
 		w.Next()

@@ -67,8 +67,12 @@ func (f *Fit) Statement(ctx context.Context, text, meant []byte) ([]byte, bool, 
 		}
 		meant = text
 	case first.Is("create"):
-		f.definer(&edits, meant)
+		f.definer(&edits, meant, 0)
 		f.visible(text, meant)
+	case first.Is("drop"): // and CREATE behind it, before the next delimiter
+		if from := behindDrops(meant); from > 0 {
+			f.definer(&edits, meant, from)
+		}
 	}
 	if err := f.collate(ctx, &edits, meant); err != nil {
 		return nil, false, err
