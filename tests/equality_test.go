@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
 // samplesDir has the sample dumps, each with the licence under which others may have it.
@@ -85,6 +87,9 @@ func equalToPlain(t *testing.T, h *testHome, plain *plainServer, name string, fi
 	t.Helper()
 	plain.load(databases[0], files...)
 	want := describeAll(t, plain.db, databases)
+	for of, is := range want { // what names no definer belongs to who loads there, and the application's here
+		want[of] = strings.ReplaceAll(is, dbconn.SupervisorUser, "app")
+	}
 	args := []string{"up", name, "--server", h.daemon()}
 	for _, f := range files {
 		args = append(args, "--from", f)

@@ -46,6 +46,8 @@ type lexer struct {
 	// sandboxed says that a sandbox command came, which leaves its comment in the client's
 	// buffer, so that DELIMITER is not obeyed behind it.
 	sandboxed bool
+	// continued says that a line of the statement ends in a backslash outside of quotes, which the client leaves out.
+	continued bool
 
 	delim     []byte
 	delimiter string // the same as delim

@@ -42,3 +42,26 @@ func TestNotices(t *testing.T) {
 		}
 	}
 }
+
+// TestContinuedLines has lines that end in a backslash, which the client leaves out, as in the schemas of kea.
+func TestContinuedLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"INSERT INTO t VALUES (1, \\\n 2);\n":               "INSERT INTO t VALUES (1, \n 2)",
+		"SELECT 1 \\\r\n+ 1;\n":                             "SELECT 1 \r\n+ 1",
+		"SELECT 'a\\\nb', \\\n1;\n":                         "SELECT 'a\\\nb', \n1",
+		"SELECT 1 /* \\\n */ \\\n+ 1 -- \\\n + 1;\n":        "SELECT 1 /* \\\n */ \n+ 1 -- \\\n + 1",
+		"SELECT `a\\\n`, \\\n1; SELECT 2;\n":                "SELECT `a\\\n`, \n1",
+		"SELECT 1 \\":                                       "SELECT 1 ",
+		"INSERT INTO t VALUES (1),\\\n(2);\nSELECT '\\\n';": "INSERT INTO t VALUES (1),\n(2)",
+	} {
+		s := dump.NewScanner(strings.NewReader(text), "x.sql")
+		s.ByRows()
+		st, err := s.Next()
+		if err != nil || string(st.Text)+string(st.Rows) != want {
+			t.Errorf("%q: %q%q, %v", text, st.Text, st.Rows, err)
+		}
+	}
+	if _, err := dump.NewScanner(strings.NewReader("SELECT 1 \\g"), "x.sql").Next(); err == nil {
+		t.Error("a client command is a statement")
+	}
+}

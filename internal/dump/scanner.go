@@ -61,6 +61,9 @@ func (s *Scanner) Next() (Statement, error) {
 		}
 	}
 	st := Statement{Text: f.text, Line: f.line, EndLine: f.endLine, Offset: f.offset, Delimiter: f.delimiter}
+	if f.lex.continued && !f.inserts.is {
+		st.Text = f.lex.joined(st.Text)
+	}
 	if in := &f.inserts; in.is {
 		st.Text, st.Rows, st.Ends, st.More, st.RowsLine = in.head, f.text, in.ends, in.open, f.line
 		if !part {

@@ -89,6 +89,7 @@ func (f *splitter) next() error {
 
 func (f *splitter) begin() {
 	f.start, f.spilled, f.shows = f.at, false, false
+	f.lex.continued = false
 	f.line, f.offset = f.lex.line, f.lex.offset
 }
 

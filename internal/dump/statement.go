@@ -40,6 +40,9 @@ func (l *lexer) statement(buf []byte, i int, eof bool) (int, event, error) {
 			return i, more, l.fail(buf, i, "there is a NUL byte outside quotes", nulHint)
 		case c == '\\' && at(rest, 1) == 'N': // NULL in old dumps
 			i += 2
+		case c == '\\' && endsLine(rest[1:]):
+			l.continued = true
+			i++
 		case c == '\\':
 			name := printable(rest[:min(2, len(rest))])
 			return i, more, l.fail(buf, i, `client command "`+name+`" is not executed in dumps`, commandHint(name))

@@ -16,6 +16,8 @@ CREATE TABLE indexed_isam (a int, KEY (a)) ENGINE=MyISAM;
 INSERT INTO indexed_isam VALUES (3), (1), (2);
 CREATE TABLE keyed_isam (a int PRIMARY KEY, b varchar(20)) ENGINE=MyISAM;
 INSERT INTO keyed_isam VALUES (3, 'c'), (1, 'a'), (2, 'bbbbbbbbbbbb');
+CREATE TABLE begun (a varchar(20) NOT NULL, UNIQUE KEY (a(5))) ENGINE=InnoDB;
+INSERT INTO begun VALUES ('3'), ('1'), ('2');
 CREATE TABLE keyed_aria (a int PRIMARY KEY, b varchar(20)) ENGINE=Aria; -- mariadb
 INSERT INTO keyed_aria VALUES (3, 'c'), (1, 'a'), (2, 'bbbbbbbbbbbb'); -- mariadb
 `
@@ -27,9 +29,9 @@ func TestOrderOfRows(t *testing.T) {
 		srv := servertest.Find(t, want)
 		l := newLab(t, want, "ordered", servertest.Flavoured(srv, ordered))
 		le := l.lease("ordered_1")
-		tables := []string{"indexed", "indexed_isam", "keyed_isam", "keyed_aria"}
+		tables := []string{"indexed", "begun", "indexed_isam", "keyed_isam", "keyed_aria"}
 		if strings.HasPrefix(want, "mysql") {
-			tables = tables[:3]
+			tables = tables[:4]
 		}
 		check := func(when string) {
 			t.Helper()

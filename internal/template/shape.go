@@ -77,8 +77,9 @@ type Table struct {
 	Rows  int64 `json:"rows"`
 	// Columns are all, in their order.
 	Columns []Column `json:"columns"`
-	// Keyed says that it has a primary key, or a unique one without NULL: no two rows are
-	// the same, and their order is the key's.
+	// Keyed says that it has a primary key, or a unique one of whole columns without NULL: no two rows
+	// are the same, and their order is the key's. InnoDB orders rows by no unique key over the
+	// beginning of a column.
 	Keyed bool `json:"keyed"`
 	// Count is how many rows it has, of a table all of whose columns are computed: that is all there is
 	// to know of its rows.
