@@ -89,7 +89,7 @@ func TestDurableDisk(t *testing.T) {
 			t.Fatalf("%s %q: %v: %s", name, args, err, out)
 		}
 	}
-	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 256<<20), os.Mkdir(disk, 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 512<<20), os.Mkdir(disk, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	run("mkfs.ext4", "-q", "-m", "0", image)

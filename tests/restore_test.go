@@ -121,7 +121,11 @@ func (h *testHome) restoreCopies(archive string, db *sql.DB) {
 		time.Sleep(200 * time.Millisecond)
 		dir := fmt.Sprintf("%s-copy-%d", archive, n)
 		if out, err := exec.Command("cp", "-r", archive, dir).CombinedOutput(); err != nil {
-			t.Errorf("copy the archive: %v: %s", err, out)
+			for line := range strings.Lines(string(out)) {
+				if !strings.Contains(line, ".new'") { // a file that got its name meanwhile
+					t.Errorf("copy the archive: %v: %s", err, line)
+				}
+			}
 		}
 		copies = append(copies, dir)
 	}
