@@ -269,7 +269,7 @@ func (e *Engine) exportImage(ctx context.Context, i *instance.Instance, out *Exp
 			out.password, err = openRoot(ctx, db, d)
 		}
 		if err == nil {
-			out.Kept, err = lockDefiners(ctx, db, i)
+			out.Kept, err = dbconn.LockDefiners(ctx, db, []dbconn.Login{i.Endpoint.Login})
 		}
 		return out.Kept, err
 	}
@@ -296,34 +296,6 @@ func openRoot(ctx context.Context, db *sql.DB, d dbconn.Dialect) (password strin
 		return "", fmt.Errorf("give root@localhost a password: %w", err)
 	}
 	return password, nil
-}
-
-// definers are the users of all that has one.
-const definers = "SELECT DEFINER FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql') UNION SELECT DEFINER FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ('sys', 'mysql')" +
-	" UNION SELECT DEFINER FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ('sys', 'mysql') UNION SELECT DEFINER FROM information_schema.EVENTS"
-
-// lockDefiners locks the application's account if views, routines, triggers or events run with its rights: without it
-// they would not work.
-func lockDefiners(ctx context.Context, db *sql.DB, i *instance.Instance) (kept []string, err error) {
-	app := i.Endpoint.User
-	var names []string
-	if err := dbconn.Query(ctx, db, definers, func(c []string) error {
-		if who, _, _ := strings.Cut(c[0], "@"); who == app {
-			names = append(names, c[0])
-		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look for definers: %w", err)
-	}
-	if len(names) == 0 {
-		return nil, nil
-	}
-	for _, host := range []string{"localhost", "%"} {
-		if _, err := db.ExecContext(ctx, "ALTER USER "+dbconn.Quote(app)+"@"+dbconn.Quote(host)+" ACCOUNT LOCK"); err != nil {
-			return nil, fmt.Errorf("lock account %s: %w", app, err)
-		}
-	}
-	return []string{app}, nil
 }
 
 // startCommand is the command line of a plain server on an exported directory.

@@ -25,7 +25,7 @@ const (
 	// Of accounts and roles, for %s. Those of the servers' own accounts, and of Ramaria's, do not come along.
 	logins = "SELECT DISTINCT plugin FROM (%s) u WHERE plugin NOT IN ('', 'mysql_native_password', 'caching_sha2_password', 'sha256_password', 'mysql_no_login') AND User NOT IN ('root', 'mysql', 'mariadb.sys')"
 	// definersGone are definers without an account or role, which come for %s.
-	definersGone = "SELECT DISTINCT d.DEFINER FROM (" + definers + ") d LEFT JOIN (%s) u ON d.DEFINER = CONCAT(u.User, '@', u.Host) WHERE u.User IS NULL"
+	definersGone = "SELECT DISTINCT d.DEFINER FROM (" + dbconn.Definers + ") d LEFT JOIN (%s) u ON d.DEFINER = CONCAT(u.User, '@', u.Host) WHERE u.User IS NULL"
 	dataSize     = "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA" + notOwn
 )
 

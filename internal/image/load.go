@@ -209,6 +209,11 @@ func (b *build) finish(ctx context.Context, open dbconn.Passwordless) error {
 			apps = slices.DeleteFunc(apps, func(l dbconn.Login) bool { return slices.Contains(keep, l.User) })
 		}
 	}
+	kept, err := dbconn.LockDefiners(ctx, db, apps)
+	if err != nil {
+		return err
+	}
+	apps = slices.DeleteFunc(apps, func(l dbconn.Login) bool { return slices.Contains(kept, l.User) })
 	if _, err := db.ExecContext(ctx, b.Server.Dialect().ForgetSQL(supervisors, apps)); err != nil {
 		return fmt.Errorf("remove the accounts of the build: %w", err)
 	}
