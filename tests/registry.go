@@ -111,6 +111,8 @@ var Packages = []Package{
 	{Path: "tests/corpus", Least: 8, Needed: []string{`Test(Samples(/.*)?|FaultsAreSeen)`}},
 	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
+	{Path: "internal/dumpdir", Least: 40, Needed: []string{`Test.*`}},
+	{Path: "internal/fit", Least: 6, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile", Least: 90, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile/web", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},

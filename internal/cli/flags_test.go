@@ -74,7 +74,7 @@ func TestDifferences(t *testing.T) {
 func TestMergeKnowsEveryFlag(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
-		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "allow-empty": "true", "database": "d", "user": "u", "password-file": "/pw",
+		"server": "mariadb:11.4", "from": "/b.sql", "key": "k", "allow-empty": "true", "collations": "auto", "definers": "mine", "accounts": "skip", "fix": "true", "database": "d", "user": "u", "password-file": "/pw",
 		"port": "4000", "volume": "disk", "tmpdir": dir, "set": "a=1", "log": "off", "confine": "off",
 		"durable": "2s", "archive": dir, "recover-within": "1m", "history": "1d", "when-full": "move",
 		"socket": filepath.Join(dir, "s"), "front": "3307", "api-listen": "127.0.0.1:3443", "device-atomic": "on",
