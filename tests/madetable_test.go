@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -78,6 +79,7 @@ func (f *fenced) killWaiting(t *testing.T, texts ...string) {
 	time.Sleep(stuckFor) // it stops soon
 	a := f.send(texts...)
 	a.waits(t, texts[len(texts)-1])
+	f.untilHeld(t, texts[len(texts)-1])
 	for _, pid := range []int{p.Server, p.Supervisor} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -89,6 +91,25 @@ func (f *fenced) killWaiting(t *testing.T, texts ...string) {
 	if err := <-a; err == nil {
 		t.Errorf("%s was answered", texts[len(texts)-1])
 	}
+}
+
+// untilHeld waits until the log has a statement, and only its acknowledgement is missing: on a busy machine it may be slow to
+// get so far.
+func (f *fenced) untilHeld(t *testing.T, statement string) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		held := false
+		if err := dbconn.Query(t.Context(), f.root, "SHOW PROCESSLIST", func(c []string) error {
+			held = held || strings.HasPrefix(c[6], "Waiting for semi-sync ACK")
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if held {
+			return
+		}
+	}
+	t.Fatalf("%s does not wait for its acknowledgement", statement)
 }
 
 // TestAccountsKilled: accounts, rights and routines are as the log has them after the server was killed while such a

@@ -185,7 +185,7 @@ func (r *reader) keys() error {
 		}
 		return nil
 	}, "SELECT table_name AS `of` FROM information_schema.statistics WHERE table_schema = ? AND non_unique = 0 "+
-		"GROUP BY table_name, index_name HAVING SUM(nullable = 'YES') = 0 AND (index_name = 'PRIMARY' OR COUNT(sub_part) = 0)", r.shape.Name)
+		"GROUP BY table_name, index_name HAVING SUM(nullable = 'YES') = 0 AND (SUM(index_name <> 'PRIMARY') = 0 OR COUNT(sub_part) = 0)", r.shape.Name)
 	if err != nil {
 		return err
 	}
