@@ -103,6 +103,9 @@ func (b *build) try(ctx context.Context, use func(context.Context, Trial) error)
 		began = time.Now()
 	}
 	if err := b.revive(ctx); err != nil {
+		if errors.Is(err, errHung) {
+			return err
+		}
 		return b.unfit(ctx, err)
 	}
 	used := false
@@ -180,8 +183,11 @@ func (b *build) settlePhysical(ctx context.Context) (err error) {
 		}
 		b.say("the server did not start within %s; trying again\n", settleWithin)
 	}
-	return err
+	return fmt.Errorf("restore %s: %w\nhint: that is the server's fault, and says nothing of the backup: try again, with --volume xfs or --volume disk", b.origin(), errHung)
 }
+
+// errHung is that of a server which stands still as it starts on a prepared backup.
+var errHung = errors.New("the server stands still while it makes its redo log")
 
 // unfit is err as the sources' fault, but for an interrupt or a lack of room.
 func (b *build) unfit(ctx context.Context, err error) error {
