@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
@@ -34,7 +35,7 @@ func (f *Fit) ofAccounts(meant []byte) bool {
 		return false
 	}
 	database := dump.DatabaseOf(meant)
-	if isSystem(cmp.Or(database, f.database)) && !slices.ContainsFunc([]string{"use", "set"}, first.Is) {
+	if dbconn.SystemSchema(cmp.Or(database, f.database)) && !slices.ContainsFunc([]string{"use", "set"}, first.Is) {
 		f.notes.add(ofAccounts, "the database mysql")
 		return true
 	}

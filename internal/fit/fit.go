@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
@@ -82,7 +82,7 @@ func (f *Fit) Statement(ctx context.Context, text, meant []byte) ([]byte, bool, 
 
 // Rows reports whether the rows of an INSERT go into their table at all; head is what stands before them.
 func (f *Fit) Rows(head []byte) bool {
-	if f.Accounts != Skip || !isSystem(cmp.Or(dump.ParseInsert(head).Database, f.database)) {
+	if f.Accounts != Skip || !dbconn.SystemSchema(cmp.Or(dump.ParseInsert(head).Database, f.database)) {
 		return true
 	}
 	f.notes.add(ofAccounts, "the database mysql")
@@ -110,9 +110,4 @@ func (e edits) of(text []byte) []byte {
 		done = one.to
 	}
 	return append(out, text[done:]...)
-}
-
-// isSystem says that a database is one of the server's own.
-func isSystem(name string) bool {
-	return slices.Contains([]string{"mysql", "sys", "performance_schema", "information_schema"}, strings.ToLower(name))
 }

@@ -3,6 +3,7 @@ package fit
 import (
 	"bytes"
 
+	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
 
@@ -20,4 +21,4 @@ func (f *Fit) visible(text, meant []byte) {
 }
 
 // InSystem says that the current database is one of the server's own.
-func (f *Fit) InSystem() bool { return isSystem(f.database) }
+func (f *Fit) InSystem() bool { return dbconn.SystemSchema(f.database) }
