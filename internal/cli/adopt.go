@@ -13,6 +13,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -136,7 +137,7 @@ func runAdoptUndo(ctx context.Context, a *app, name string, o *adoptOptions) err
 		a.say("gave %s back as it was; %s", what, lost)
 		return nil
 	}
-	a.say("gave %s back with the data as it is now; nothing answered for %s\nhint: the data as it was before is in %s: rm -r %[3]s once it is not wanted", what, short(u.Down), engine.ShellWord(u.Before))
+	a.say("gave %s back with the data as it is now; nothing answered for %s\nhint: the data as it was before is in %s: rm -r %[3]s once it is not wanted", what, short(u.Down), server.ShellWord(u.Before))
 	return nil
 }
 

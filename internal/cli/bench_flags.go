@@ -9,7 +9,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario/suite"
-	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -161,7 +161,7 @@ func (o *benchOptions) again(k scenario.Kind) string {
 	if k.Name == benchSuite && len(o.command) > 0 {
 		b.WriteString(" --")
 		for _, arg := range o.command {
-			b.WriteString(" " + engine.ShellWord(arg))
+			b.WriteString(" " + server.ShellWord(arg))
 		}
 	}
 	return b.String()
@@ -170,6 +170,6 @@ func (o *benchOptions) again(k scenario.Kind) string {
 // addFlag adds a flag to a command that can be typed, unless it has no value.
 func addFlag(b *strings.Builder, flag, value string) {
 	if value != "" {
-		b.WriteString(" --" + flag + " " + engine.ShellWord(value))
+		b.WriteString(" --" + flag + " " + server.ShellWord(value))
 	}
 }

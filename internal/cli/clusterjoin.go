@@ -11,6 +11,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/cluster"
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 func newClusterInvite(a *app) *cobra.Command {
@@ -83,7 +84,7 @@ docs/clusters.md. The port is 4569 unless it is said.`,
 				return err
 			}
 			if fi, err := os.Stat(file); err == nil && fi.Mode().Perm()&0o077 != 0 {
-				a.say("warning: others can read %s, which is a secret\nhint: rm %[1]s once all machines have joined", engine.ShellWord(file))
+				a.say("warning: others can read %s, which is a secret\nhint: rm %[1]s once all machines have joined", server.ShellWord(file))
 			}
 			if _, err := a.engine.JoinCluster(cmd.Context(), q); err != nil {
 				return err

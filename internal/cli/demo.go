@@ -15,7 +15,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bench/lab"
 	"github.com/ramaria-db/ramaria/internal/bench/runner"
 	"github.com/ramaria-db/ramaria/internal/bench/scenario"
-	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -82,7 +82,7 @@ func (a *app) demo(ctx context.Context, lab *lab.Lab) error {
 	}
 	fmt.Fprintln(a.stdout, "\nYour turn:")
 	if dir := notOnPath(); dir != "" {
-		fmt.Fprintf(a.stdout, "  export PATH=%s:\"$PATH\"\n", engine.ShellWord(dir))
+		fmt.Fprintf(a.stdout, "  export PATH=%s:\"$PATH\"\n", server.ShellWord(dir))
 	}
 	fmt.Fprintf(a.stdout, `  ramaria up --from dump.sql        your data in RAM; prints the DSN
   ramaria run -- your test command  a private server around a command

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -50,16 +51,16 @@ func runExport(ctx context.Context, a *app, name, dir, owner string) error {
 	for _, user := range x.Kept {
 		a.say("account %s stays, locked: views, routines, triggers or events run with its rights", user)
 	}
-	login := "--no-defaults --socket=" + engine.ShellWord(x.Socket) + " -u USER -p"
+	login := "--no-defaults --socket=" + server.ShellWord(x.Socket) + " -u USER -p"
 	if x.ClientConfig != "" {
-		login = "--defaults-file=" + engine.ShellWord(x.ClientConfig)
+		login = "--defaults-file=" + server.ShellWord(x.ClientConfig)
 		a.say("root@localhost has a password, which is in %s; other accounts are those of your data", x.ClientConfig)
 	} else {
 		a.say("the accounts are those of your data; Ramaria's are gone")
 	}
 	words := make([]string, len(x.Start))
 	for i, word := range x.Start {
-		words[i] = engine.ShellWord(word)
+		words[i] = server.ShellWord(word)
 	}
 	fmt.Fprintln(a.stdout, strings.Join(words, " "))
 	fmt.Fprintf(a.stdout, "%s %s\n", x.Client, login)

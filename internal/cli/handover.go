@@ -13,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/handover"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/volume"
 )
 
@@ -101,7 +102,7 @@ func runHandOver(ctx context.Context, a *app, q engine.HandOverRequest) error {
 	for _, note := range m.Notes {
 		a.say("note: %s", note)
 	}
-	a.say("hint: %s says what to type there", engine.ShellWord(filepath.Join(dir, handover.ReadMe)))
+	a.say("hint: %s says what to type there", server.ShellWord(filepath.Join(dir, handover.ReadMe)))
 	fmt.Fprintln(a.stdout, m.Dir)
 	return nil
 }

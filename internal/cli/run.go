@@ -16,6 +16,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
@@ -67,11 +68,11 @@ func runRun(ctx context.Context, a *app, argv []string, o *specFlags, acceptLoss
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
-			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, engine.ShellWord(argv[0]))
+			a.say("ramaria: run %s: it is not a program that uid %d may execute\nhint: ls -l %s; a script needs chmod +x, or its shell: ramaria run -- sh SCRIPT", argv[0], a.engine.UID, server.ShellWord(argv[0]))
 			return statusError(exitRunCannotExec)
 		}
 		if strings.Contains(argv[0], "/") {
-			a.say("ramaria: run %s: there is no such file\nhint: ls -l %s", argv[0], engine.ShellWord(filepath.Dir(argv[0])))
+			a.say("ramaria: run %s: there is no such file\nhint: ls -l %s", argv[0], server.ShellWord(filepath.Dir(argv[0])))
 			return statusError(exitRunNotFound)
 		}
 		a.say("ramaria: run %s: command not found\nhint: ramaria run -- sh -c '...' takes what a shell understands", argv[0])

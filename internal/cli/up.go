@@ -13,6 +13,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 type upOptions struct {
@@ -105,7 +106,7 @@ func stayUp(ctx context.Context, a *app, name string) error {
 // freshCommand is the command line of ramaria up with the flags that cmd was given, and --fresh,
 // for a shell.
 func freshCommand(cmd *cobra.Command, name string) string {
-	words := []string{cmd.CommandPath(), engine.ShellWord(name)}
+	words := []string{cmd.CommandPath(), server.ShellWord(name)}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name == "fresh" || f.Name == "instance" || f.Name == "foreground" || f.Name == "accept-loss" {
 			return
@@ -117,11 +118,11 @@ func freshCommand(cmd *cobra.Command, name string) string {
 		for _, v := range values {
 			switch {
 			case f.NoOptDefVal == "":
-				words = append(words, "--"+f.Name, engine.ShellWord(v))
+				words = append(words, "--"+f.Name, server.ShellWord(v))
 			case v == f.NoOptDefVal:
 				words = append(words, "--"+f.Name)
 			default: // behind a space it would be an argument
-				words = append(words, "--"+f.Name+"="+engine.ShellWord(v))
+				words = append(words, "--"+f.Name+"="+server.ShellWord(v))
 			}
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bucket/s3"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/verify"
 )
 
@@ -135,7 +136,7 @@ func (o *verifyOptions) request(backup string) (q engine.VerifyRequest, err erro
 		}
 	}
 	if o.textfile != "" && !strings.HasSuffix(o.textfile, ".prom") {
-		return q, usageError{fmt.Errorf("use --textfile %s: the collector reads files *.prom alone\nhint: --textfile %s.prom", o.textfile, engine.ShellWord(o.textfile))}
+		return q, usageError{fmt.Errorf("use --textfile %s: the collector reads files *.prom alone\nhint: --textfile %s.prom", o.textfile, server.ShellWord(o.textfile))}
 	}
 	if o.against != "" {
 		q.Against, err = o.last()
@@ -150,7 +151,7 @@ func (o *verifyOptions) last() (*verify.Report, error) {
 		if o.save == o.against {
 			return nil, nil
 		}
-		return nil, usageError{fmt.Errorf("compare with %s: there is no such file\nhint: --save %s writes it", o.against, engine.ShellWord(o.against))}
+		return nil, usageError{fmt.Errorf("compare with %s: there is no such file\nhint: --save %s writes it", o.against, server.ShellWord(o.against))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)

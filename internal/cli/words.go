@@ -13,6 +13,8 @@ import (
 
 	"github.com/ramaria-db/ramaria/client"
 	"github.com/ramaria-db/ramaria/internal/engine"
+
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // words is what an error says on the terminal. What Go's libraries say of their own accord is put
@@ -43,7 +45,7 @@ func (a *app) words(ctx context.Context, err error) string {
 func (a *app) sameCommand() string {
 	words := []string{"ramaria"}
 	for _, arg := range a.args {
-		words = append(words, engine.ShellWord(arg))
+		words = append(words, server.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }
@@ -55,7 +57,7 @@ func (a *app) permissionHint(err error) string {
 	if !errors.As(err, &at) || !filepath.IsAbs(at.Path) || a.isPlace(at.Path) {
 		return "ramaria doctor looks at the places; --home DIR chooses others"
 	}
-	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.engine.UID, engine.ShellWord(at.Path))
+	return fmt.Sprintf("this command runs as uid %d; namei -l %s shows what keeps it out", a.engine.UID, server.ShellWord(at.Path))
 }
 
 // isPlace reports whether a path is one of Ramaria's places, in one, or on the way to one.

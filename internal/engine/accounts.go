@@ -67,7 +67,7 @@ func findUser(name string) (server.Account, error) {
 		u, err = user.LookupId(name)
 	}
 	if err != nil {
-		return server.Account{}, fmt.Errorf("no such user\nhint: getent passwd %s", ShellWord(name))
+		return server.Account{}, fmt.Errorf("no such user\nhint: getent passwd %s", server.ShellWord(name))
 	}
 	uid, uerr := strconv.Atoi(u.Uid)
 	gid, gerr := strconv.Atoi(u.Gid)

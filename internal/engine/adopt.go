@@ -186,7 +186,7 @@ func (p *AdoptPlan) find(ctx context.Context, what string) (*adopt.Process, erro
 func forRoot(name string, err error) error {
 	err = fmt.Errorf("adopt %s: %w", name, err)
 	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
-		err = fmt.Errorf("%w\nhint: sudo ramaria adopt %s", err, ShellWord(name))
+		err = fmt.Errorf("%w\nhint: sudo ramaria adopt %s", err, server.ShellWord(name))
 	}
 	return err
 }
@@ -271,11 +271,11 @@ func (e *Engine) planStopped(ctx context.Context, p *AdoptPlan) error {
 	if killed, err := image.KilledLog(p.DataDir); err != nil {
 		return err
 	} else if killed != "" {
-		p.against("its server was killed, and its binary log (%s) may decide what it has committed: start it once, and shut it down; or ramaria up NAME --from %s", killed, ShellWord(p.DataDir))
+		p.against("its server was killed, and its binary log (%s) may decide what it has committed: start it once, and shut it down; or ramaria up NAME --from %s", killed, server.ShellWord(p.DataDir))
 	}
 	maker := server.MakerOf(p.DataDir)
 	if maker.Flavour == "" {
-		return RequestError{fmt.Errorf("adopt %s: there is no telling which server wrote it\nhint: ramaria up NAME --from %s --server mariadb:10.11, say", p.DataDir, ShellWord(p.DataDir))}
+		return RequestError{fmt.Errorf("adopt %s: there is no telling which server wrote it\nhint: ramaria up NAME --from %s --server mariadb:10.11, say", p.DataDir, server.ShellWord(p.DataDir))}
 	}
 	p.From = maker.Text
 	p.user = adoptedUser

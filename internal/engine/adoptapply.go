@@ -17,6 +17,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -171,7 +172,7 @@ func (a *adoption) fill(ctx context.Context, i *instance.Instance) (err error) {
 		err = files.Done()
 	}
 	if errors.Is(err, sys.ErrHardLinks) {
-		err = fmt.Errorf("%w\nhint: find %s -type f -links +1 names them", err, ShellWord(a.plan.DataDir))
+		err = fmt.Errorf("%w\nhint: find %s -type f -links +1 names them", err, server.ShellWord(a.plan.DataDir))
 	}
 	if err != nil {
 		return err

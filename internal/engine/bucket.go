@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bucket"
 	"github.com/ramaria-db/ramaria/internal/bucket/s3"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 )
 
@@ -92,7 +93,7 @@ func (e *Engine) probeBuckets(ctx context.Context, urls []string) error {
 		err := withBucket(url, func(s *s3.Store) error {
 			id, err := bucket.Whose(ctx, s)
 			if err == nil {
-				err = fmt.Errorf("archive %s is there: %w; or ramaria restore %s --as NEW, which makes an instance of what is there", archive.ID(id), bucket.ErrForeign, ShellWord(url))
+				err = fmt.Errorf("archive %s is there: %w; or ramaria restore %s --as NEW, which makes an instance of what is there", archive.ID(id), bucket.ErrForeign, server.ShellWord(url))
 			}
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -191,7 +192,7 @@ func (e *Engine) reachBuckets(ctx context.Context, i *instance.Instance) (tell f
 // leaveBuckets says that copies of an archive stay in buckets when its instance, or the archive, is removed.
 func (e *Engine) leaveBuckets(r *instance.Record) {
 	for _, url := range r.Spec.Buckets() {
-		e.note("bucket %s keeps its copy of the archive of instance %s\nhint: ramaria restore %s --as %s --durable brings the instance back; your tool for buckets removes the copy", url, r.Name, ShellWord(url), r.Name)
+		e.note("bucket %s keeps its copy of the archive of instance %s\nhint: ramaria restore %s --as %s --durable brings the instance back; your tool for buckets removes the copy", url, r.Name, server.ShellWord(url), r.Name)
 	}
 }
 
@@ -221,5 +222,5 @@ func fromBucket(r *instance.Record) string {
 	if len(r.Spec.Buckets()) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; or, of its copy, ramaria rm %s && ramaria restore %s --as %[1]s --durable", r.Name, ShellWord(r.Spec.Buckets()[0]))
+	return fmt.Sprintf("; or, of its copy, ramaria rm %s && ramaria restore %s --as %[1]s --durable", r.Name, server.ShellWord(r.Spec.Buckets()[0]))
 }

@@ -100,7 +100,7 @@ func (e *Engine) leaveArchive(ctx context.Context, r *instance.Record, remove bo
 	}
 	if !remove {
 		e.note("the archive of instance %s stays in %s (%s)\nhint: ramaria restore %s --as %s --durable brings the instance back; rm -r %s removes the archive",
-			r.Name, dir, volume.FormatBytes(size), ShellWord(dir), r.Name, ShellWord(dir))
+			r.Name, dir, volume.FormatBytes(size), server.ShellWord(dir), r.Name, server.ShellWord(dir))
 		return nil
 	}
 	if err := durable.Remove(ctx, dir); err != nil {

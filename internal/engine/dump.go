@@ -14,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/pack"
 	"github.com/ramaria-db/ramaria/internal/parts"
 	"github.com/ramaria-db/ramaria/internal/progress"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // DumpRequest asks for a dump of databases of an instance, which runs.
@@ -162,7 +163,7 @@ func (q DumpRequest) Again(more ...string) string {
 	}
 	words = append(words, more...)
 	for n, word := range words {
-		words[n] = ShellWord(word)
+		words[n] = server.ShellWord(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -63,7 +63,7 @@ func (e *Engine) checkDurable(name string, spec instance.Spec, fresh bool) error
 		return RequestError{fmt.Errorf("make instance %s: %w", name, err)}
 	}
 	if !fresh && durable.Exists(dir) {
-		word := ShellWord(dir)
+		word := server.ShellWord(dir)
 		return RequestError{fmt.Errorf("make instance %s: %s holds the archive of an earlier one\nhint: ramaria restore %s --as %s --durable brings it back as it was; --archive DIR leaves it alone; rm -r %s loses it", name, dir, word, name, word)}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (e *Engine) checkArchive(r *instance.Record, acceptLoss bool) error {
 	case err != nil:
 		return fmt.Errorf("recover instance %s: %w", r.Name, err)
 	case r.Archived.Archive != m.ID.String():
-		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, ShellWord(dir))}
+		return RequestError{fmt.Errorf("recover instance %s: %s is another archive, that of instance %s\nhint: put the archive of %s back; ramaria restore %s --as NEW makes an instance of this one", r.Name, dir, m.Instance, r.Name, server.ShellWord(dir))}
 	}
 	if last := m.Last(); last == nil || last.Number < r.Archived.Epoch && !acceptLoss {
 		return RequestError{fmt.Errorf("recover instance %s: %s is the archive as it was earlier: its log lacks epoch %d\nhint: put the archive of %s back; ramaria up %[4]s --accept-loss goes on with this state", r.Name, dir, r.Archived.Epoch, r.Name)}
@@ -156,7 +156,7 @@ func (e *Engine) recover(ctx context.Context, o instance.Order, acceptLoss bool)
 	if err != nil {
 		again := fmt.Sprintf("ramaria up %s --accept-loss", o.Name)
 		if o.Passing {
-			again = fmt.Sprintf("ramaria run --durable --archive %s --accept-loss -- COMMAND", ShellWord(dir))
+			again = fmt.Sprintf("ramaria run --durable --archive %s --accept-loss -- COMMAND", server.ShellWord(dir))
 		}
 		return nil, explainRestore(fmt.Errorf("recover instance %s: %w", o.Name, err), o.Name, restoreBefore(dir, "NEW"), again)
 	}

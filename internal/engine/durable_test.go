@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,16 +30,6 @@ func TestArchivePlace(t *testing.T) {
 		err := (&Engine{}).checkDurable("shop", instance.Spec{Durable: instance.DurableCommit, Archive: []string{place}}, false)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", place, err, want)
-		}
-	}
-}
-
-// TestShellWord asks a shell.
-func TestShellWord(t *testing.T) {
-	for _, word := range []string{"", "a", "/a/b-c.d_e", "a b", "it's", "$HOME", "100%s", "s3://b/p?endpoint=http://h&region=r", "~"} {
-		out, err := exec.Command("/bin/sh", "-c", "printf %s "+ShellWord(word)).Output()
-		if err != nil || string(out) != word {
-			t.Errorf("%q became %q, %v", word, out, err)
 		}
 	}
 }

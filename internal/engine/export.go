@@ -149,7 +149,7 @@ func checkNew(dir string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(dir)); err != nil {
-			return fmt.Errorf("export to %s: %w\nhint: mkdir -p %s", dir, err, ShellWord(filepath.Dir(dir)))
+			return fmt.Errorf("export to %s: %w\nhint: mkdir -p %s", dir, err, server.ShellWord(filepath.Dir(dir)))
 		}
 		return nil
 	case err != nil:
@@ -240,7 +240,7 @@ func (e *Engine) owner(name string) (server.Account, error) {
 		return server.Account{}, fmt.Errorf("export with --owner %s: %w; without --owner the files are yours", name, err)
 	}
 	if e.UID != 0 && account.UID != e.UID {
-		return server.Account{}, fmt.Errorf("export with --owner %s: only root gives files to another user\nhint: sudo chown -R %s DIR afterwards", name, ShellWord(name))
+		return server.Account{}, fmt.Errorf("export with --owner %s: only root gives files to another user\nhint: sudo chown -R %s DIR afterwards", name, server.ShellWord(name))
 	}
 	return account, nil
 }

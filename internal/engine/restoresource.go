@@ -12,6 +12,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/bucket"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // findArchive is the directory of the archive that is called by the name of its instance, or by its own.
@@ -61,7 +62,7 @@ func (e *Engine) takenError(q RestoreRequest, there *instance.Record) error {
 		}
 	}
 	return fmt.Errorf("restore instance %s: %w by the instance itself\nhint: --as NEW puts another one beside it; ramaria down %s --rm removes it and leaves its archive, which ramaria restore %s --as %s --durable brings back",
-		q.New, instance.ErrTaken, q.New, ShellWord(dir), q.New)
+		q.New, instance.ErrTaken, q.New, server.ShellWord(dir), q.New)
 }
 
 // sameDir reports whether two paths are one directory.
@@ -91,7 +92,7 @@ func (e *Engine) archiveUser(dir string) (*instance.Record, error) {
 // restoreBefore is the command that restores what an archive has up to a position.
 func restoreBefore(source, name string) func(string) string {
 	return func(position string) string {
-		return fmt.Sprintf("ramaria restore %s --at-position %s --as %s", ShellWord(source), position, name)
+		return fmt.Sprintf("ramaria restore %s --at-position %s --as %s", server.ShellWord(source), position, name)
 	}
 }
 

@@ -70,5 +70,5 @@ func (v *verification) refuseOlder(srv *server.Server) error {
 		return nil
 	}
 	want := fmt.Sprintf("%s:%s", made.Flavour, made.Version.Series())
-	return RequestError{errors.New("verify " + v.q.Backup + ": it was made by " + made.Text + ", and " + srv.Name() + " is of an older series\nhint: ramaria server fetch " + want + "; then ramaria verify --server " + want + " " + ShellWord(v.q.Backup))}
+	return RequestError{errors.New("verify " + v.q.Backup + ": it was made by " + made.Text + ", and " + srv.Name() + " is of an older series\nhint: ramaria server fetch " + want + "; then ramaria verify --server " + want + " " + server.ShellWord(v.q.Backup))}
 }

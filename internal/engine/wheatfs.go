@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/host"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/supervisor"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -156,10 +157,10 @@ func (e *Engine) UnmountWheat(ctx context.Context, dir string, force bool) (free
 	}
 	freed, err = wheatMounts().Unmount(ctx, place, force)
 	if errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf("%w\nhint: end it, or ramaria wheatfs umount %s --force", wheatBusy(place, err), ShellWord(dir))
+		err = fmt.Errorf("%w\nhint: end it, or ramaria wheatfs umount %s --force", wheatBusy(place, err), server.ShellWord(dir))
 	}
 	if errors.Is(err, syscall.EPERM) {
-		err = fmt.Errorf("%w\nhint: sudo ramaria wheatfs umount %s", err, ShellWord(dir))
+		err = fmt.Errorf("%w\nhint: sudo ramaria wheatfs umount %s", err, server.ShellWord(dir))
 	}
 	return freed, err
 }

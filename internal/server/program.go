@@ -33,6 +33,15 @@ func (p Program) Shell() string {
 // ShellQuote quotes a word for POSIX shells.
 func ShellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// ShellWord is a word as POSIX shells take it, for commands in hints: quoted where that is needed.
+func ShellWord(s string) string {
+	const plain = "_-./:,=+@%0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+		return ShellQuote(s)
+	}
+	return s
+}
+
 // Path is the program's file, after the loader and the loader's options; "" for one that was not found.
 func (p Program) Path() string {
 	if len(p.Argv) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ramaria-db/ramaria/internal/engine"
+	"github.com/ramaria-db/ramaria/internal/server"
 )
 
 // writeTime is how long a browser may take to read what it is sent before it is given up.
@@ -54,10 +54,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 func command(home string, words ...string) string {
 	all := []string{"ramaria"}
 	if home != "" {
-		all = append(all, "--home", engine.ShellWord(home))
+		all = append(all, "--home", server.ShellWord(home))
 	}
 	for _, w := range words {
-		all = append(all, engine.ShellWord(w))
+		all = append(all, server.ShellWord(w))
 	}
 	return strings.Join(all, " ")
 }
