@@ -75,7 +75,7 @@ var Packages = []Package{
 		`TestClusterPartitions`,
 	},
 		// What takes minutes, what the scripts bench-* have, and clients on a second server.
-		Later: []string{`TestVerifyPhysical`, `TestLanguages/rust`, `TestClients/[a-z]+-.*`, `TestLanguages/[a-z]+/bench`, `TestClientsFromClone/examples/[a-z]+/bench`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
+		Later: []string{`TestLanguages/rust`, `TestClients/[a-z]+-.*`, `TestLanguages/[a-z]+/bench`, `TestClientsFromClone/examples/[a-z]+/bench`, `TestBench/(all|branch|busy|cycle|durable|fork|load|loadlarge|log|ram|suite|volumes)`}, Apart: []string{`TestScripts(AsOrdinaryUser)?`, `TestMatrix`, `TestMatrix/[^/]+`, `TestMatrix/[^/]+/[^/]+`, `TestClients`, `TestLanguages`}},
 	{Path: "internal/reset", Race: true, Least: 400, Needed: []string{`Test.*`}},
 	{
 		Path: "internal/bench/scenario", Least: 62,
@@ -111,6 +111,7 @@ var Packages = []Package{
 	{Path: "tests/corpus", Least: 8, Needed: []string{`Test(Samples(/.*)?|FaultsAreSeen)`}},
 	{Path: "tests/contract", Least: 7, Needed: []string{`Test.*`}},
 	{Path: "internal/dump", Least: 400, Needed: []string{`Test.*`}},
+	{Path: "internal/backups", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpdir", Least: 40, Needed: []string{`Test.*`}},
 	{Path: "internal/fit", Least: 6, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile", Least: 90, Needed: []string{`Test.*`}},

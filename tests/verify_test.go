@@ -82,9 +82,58 @@ func TestVerifyPhysical(t *testing.T) {
 			t.Errorf("verify %s: %v\n%s%s", name, err, out, talk)
 		}
 	}
+	t.Run("plugin", func(t *testing.T) {
+		ran := plant(t, dir)
+		good(dir)
+		if _, err := os.Stat(ran); err == nil {
+			t.Error("the library that the backup names was loaded")
+		}
+		again := filepath.Join(t.TempDir(), "again")
+		if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), tool.Argv[0], append(tool.Argv[1:], "--defaults-file="+filepath.Join(again, "backup-my.cnf"), "--prepare", "--target-dir="+again)...) // #nosec G204 -- fetched
+		cmd.Env = append(os.Environ(), tool.Env...)
+		out, _ := cmd.CombinedOutput() // the library does not do what a plugin does
+		if _, err := os.Stat(ran); err != nil {
+			t.Errorf("the library cannot be loaded, so that this shows nothing: %s", out)
+		}
+	})
 	backUp("--prepare", "--target-dir="+dir)
 	good(dir)
+	h.ramaria("up", "restored", "--from", dir)
 	h.ramaria("down", "--all", "--rm")
+}
+
+// plant has the option file of a backup name a library, which makes a file as it is loaded, and returns that file.
+func plant(t *testing.T, backup string) (ran string) {
+	t.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("SKIPPED, UNTESTED: a backup that names a library, without a C compiler")
+	}
+	dir, err := os.MkdirTemp("", "rv-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ran = filepath.Join(dir, "ran")
+	const source = "#include <fcntl.h>\n__attribute__((constructor)) static void run(void) { open(RAN, O_CREAT | O_WRONLY, 0666); }\n"
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "p.c"), []byte(source), 0o600)); err != nil { // #nosec G302 -- the server's account writes to it
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-DRAN=\""+ran+"\"", "-o", filepath.Join(dir, "p.so"), filepath.Join(dir, "p.c")).CombinedOutput(); err != nil { // #nosec G204 -- a compiler
+		t.Fatalf("%v: %s", err, out)
+	}
+	options := filepath.Join(backup, "backup-my.cnf")
+	text, err := os.ReadFile(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.WriteFile(options, text, 0o600) })
+	if err := os.WriteFile(options, append(bytes.Clone(text), "\nplugin_load=p.so\nplugin_dir="+dir+"\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ran
 }
 
 // toolSeries is the series of MariaDB that a tool is of.

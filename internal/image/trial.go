@@ -26,8 +26,6 @@ type TrialRequest struct {
 	// Prepare makes the copied data directory one that a server starts on, such as that of a physical backup; nil does
 	// nothing.
 	Prepare func(ctx context.Context, d TrialDir) error
-	// Physical says that the data directory is a prepared backup after that: see settlePhysical.
-	Physical bool
 }
 
 // TrialDir is the data directory of a trial before its server runs. Data and Tmp are owned by Account.
@@ -103,9 +101,6 @@ func (b *build) try(ctx context.Context, use func(context.Context, Trial) error)
 		began = time.Now()
 	}
 	if err := b.revive(ctx); err != nil {
-		if errors.Is(err, errHung) {
-			return err
-		}
 		return b.unfit(ctx, err)
 	}
 	used := false
@@ -157,37 +152,8 @@ func (b *build) revive(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.trial.Physical {
-		return b.settlePhysical(ctx)
-	}
 	return b.settle(ctx)
 }
-
-// Bounds of a start on a prepared backup.
-const (
-	settleWithin = time.Minute
-	settleTries  = 3
-)
-
-// settlePhysical settles a prepared backup, in which there is nothing to recover. Its redo log has 12 KB, and MariaDB 10.11
-// was seen to wait forever while it makes a larger one ("Resizing redo log from 12.016KiB", on shm, under load): a server
-// that was killed in that begins it again.
-func (b *build) settlePhysical(ctx context.Context) (err error) {
-	for range settleTries {
-		bounded, cancel := context.WithTimeout(ctx, settleWithin)
-		err = b.settle(bounded)
-		late := bounded.Err() != nil && ctx.Err() == nil
-		cancel()
-		if !late {
-			return err
-		}
-		b.say("the server did not start within %s; trying again\n", settleWithin)
-	}
-	return fmt.Errorf("restore %s: %w\nhint: that is the server's fault, and says nothing of the backup: try again, with --volume xfs or --volume disk", b.origin(), errHung)
-}
-
-// errHung is that of a server which stands still as it starts on a prepared backup.
-var errHung = errors.New("the server stands still while it makes its redo log")
 
 // unfit is err as the sources' fault, but for an interrupt or a lack of room.
 func (b *build) unfit(ctx context.Context, err error) error {

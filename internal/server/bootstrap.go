@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
 // bootstrapFile is one SQL file below Share that makes a data directory.
@@ -34,7 +36,7 @@ func (s *Server) Bootstrap(ctx context.Context, config string, c Config, dir, lo
 	}
 	args := s.Family().initialise
 	err = s.withFile(c.RunDir, account, s.Family().initialSQL, func(file []string) error {
-		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(script))
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(script), Synced)
 	})
 	if err != nil {
 		return fmt.Errorf("bootstrap %s: %w", s.Name(), err)
@@ -101,7 +103,7 @@ func (s *Server) Settle(ctx context.Context, config string, c Config, dir, logPa
 		statements = "SHUTDOWN;\n"
 	}
 	err = s.withFile(c.RunDir, account, statements, func(file []string) error {
-		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(""))
+		return s.runOnce(ctx, append(args[:len(args):len(args)], file...), config, c, dir, logPath, account, strings.NewReader(""), settling(c.DataDir))
 	})
 	if err != nil {
 		return fmt.Errorf("settle data directory: %w", err)
@@ -109,14 +111,24 @@ func (s *Server) Settle(ctx context.Context, config string, c Config, dir, logPa
 	return nil
 }
 
+// settling is how a server settles a data directory. Where MariaDB takes shared memory for persistent memory it maps a redo
+// log that is too small for the filter, as the 12 KB of a prepared backup are, and waits for ever if it then cannot map the
+// larger one that it makes.
+func settling(dataDir string) Syncing {
+	if fi, err := os.Stat(filepath.Join(dataDir, "ib_logfile0")); err == nil && fi.Size() < sys.LeastRefusedMap {
+		return Mapping
+	}
+	return Synced
+}
+
 // runOnce runs the daemon over the statements in stdin, without any connection.
-func (s *Server) runOnce(ctx context.Context, args []string, config string, c Config, dir, logPath string, account Account, stdin io.Reader) error {
+func (s *Server) runOnce(ctx context.Context, args []string, config string, c Config, dir, logPath string, account Account, stdin io.Reader, syncing Syncing) error {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
 	defer log.Close()
-	p, err := s.startWith(config, c, account, dir, args, stdin, log, Synced)
+	p, err := s.startWith(config, c, account, dir, args, stdin, log, syncing)
 	if err != nil {
 		return err
 	}
