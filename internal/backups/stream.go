@@ -1,4 +1,4 @@
-package engine
+package backups
 
 import (
 	"bufio"
@@ -18,12 +18,6 @@ import (
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/xbstream"
 )
-
-// stream is a physical backup in one file.
-type stream struct {
-	// size is how many bytes its files have.
-	size int64
-}
 
 // openStream opens the file of a stream, which may be compressed as a whole. ok says that it is one.
 func openStream(name string) (r io.ReadCloser, ok bool, err error) {
@@ -69,17 +63,17 @@ func (s streamReader) Close() (err error) {
 }
 
 // lookAtStream reads a stream once to know what it is of, which stands near its end. ok says that it is one.
-func (b *backup) lookAtStream(ctx context.Context) (ok bool, err error) {
-	r, ok, err := openStream(b.path)
+func (b *Backup) lookAtStream(ctx context.Context) (ok bool, err error) {
+	r, ok, err := openStream(b.Path)
 	if err != nil || !ok {
 		return false, err
 	}
 	defer r.Close()
-	b.stream = &stream{}
+	size := int64(0)
 	small := map[string]string{}
 	names := slices.Concat(checkpointFiles, infoFiles, []string{optionsFile})
 	err = xbstream.Read(dump.Until(ctx, r), func(c xbstream.Chunk) error {
-		b.stream.size += int64(len(c.Payload))
+		size += int64(len(c.Payload))
 		if slices.Contains(names, c.Path) && len(small[c.Path])+len(c.Payload) < mostSmall {
 			small[c.Path] += string(c.Payload)
 		}
@@ -88,16 +82,19 @@ func (b *backup) lookAtStream(ctx context.Context) (ok bool, err error) {
 	if err == nil {
 		err = b.physicalFrom(small)
 	}
-	if _, request := errors.AsType[RequestError](err); err != nil && !request && ctx.Err() == nil {
-		b.kind = "stream of a physical backup"
-		err = image.NewUnfitError(fmt.Errorf("read %s: %w", b.path, err))
+	if err == nil {
+		b.Physical.Unpack, b.Physical.Size = b.unpack, size
+	}
+	if _, request := errors.AsType[RefusedError](err); err != nil && !request && ctx.Err() == nil {
+		b.Kind = Stream
+		err = image.NewUnfitError(fmt.Errorf("read %s: %w", b.Path, err))
 	}
 	return true, err
 }
 
 // unpack writes the files of a stream to a data directory.
-func (b *backup) unpack(ctx context.Context, data *os.Root) error {
-	r, _, err := openStream(b.path)
+func (b *Backup) unpack(ctx context.Context, data *os.Root) error {
+	r, _, err := openStream(b.Path)
 	if err != nil {
 		return err
 	}

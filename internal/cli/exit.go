@@ -13,6 +13,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/software"
 	"github.com/ramaria-db/ramaria/internal/volume"
+
+	"github.com/ramaria-db/ramaria/internal/backups"
 )
 
 // The exit statuses, a contract (see docs/exit-codes.md). `run` has the status of
@@ -71,7 +73,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case ctx.Err() != nil:
 		return exitInterrupted
-	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, engine.ErrNoBackup), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, cluster.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
+	case errors.Is(err, archive.ErrNoArchive), errors.Is(err, backups.ErrNone), errors.Is(err, instance.ErrNotFound), errors.Is(err, image.ErrNotFound), errors.Is(err, cluster.ErrNotFound), errors.Is(err, engine.ErrNoVolume), errors.Is(err, instance.ErrNoMark), errors.Is(err, instance.ErrGone), errors.As(err, &idle), errors.Is(err, client.ErrNoServer):
 		return exitNotFound
 	}
 	return exitError

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
@@ -27,6 +28,10 @@ import (
 type Dump struct {
 	// Maker is the program whose layout it is.
 	Maker string
+	// Server is the version of the server that was dumped, as it writes it, and Finished when the dump had ended; "" and zero
+	// where the dump does not say so.
+	Server   string
+	Finished time.Time
 	Parts []dump.Part
 	// Counts are the rows of tables, as far as the dump says them.
 	Counts []dump.Count
@@ -202,6 +207,15 @@ func (o opened) Close() error { return errors.Join(o.ReadCloser.Close(), o.file.
 
 // maxText bounds what is read as a whole: metadata, a view, statements around rows.
 const maxText = 64 << 20
+
+// localTime reads a time as these programs write it: that of the machine on which they ran. Zero for another text.
+func localTime(text string) time.Time {
+	at, err := time.ParseInLocation(time.DateTime, text, time.Local)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
 
 // text returns the text of a small file.
 func (d *dir) text(name string) ([]byte, error) {

@@ -24,7 +24,7 @@ type tableRows struct {
 	rows  int64
 }
 
-var finished = regexp.MustCompile(`(?m)^(# )?Finished dump at: `)
+var finished = regexp.MustCompile(`(?m)^(?:# )?Finished dump at: *(.*?) *$`)
 
 // modesOnlyThere are those that a newer server does not know, and that change nothing of a load.
 var modesOnlyThere = []string{"NO_AUTO_CREATE_USER", "NO_FIELD_OPTIONS", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS"}
@@ -42,9 +42,11 @@ func (m *mydumperDir) metadata() error {
 	if err != nil {
 		return err
 	}
-	if !finished.Match(text) {
+	end := finished.FindSubmatch(text)
+	if end == nil {
 		return m.fault("metadata", hint, "the dump has not ended: the line \"Finished dump at\" is missing")
 	}
+	m.dump.Finished = localTime(string(end[1]))
 	m.meta = mydumperMeta{rows: map[string]tableRows{}}
 	section := ""
 	for line := range bytes.Lines(text) {

@@ -39,9 +39,12 @@ type shellAbout struct {
 	CompatibilityOptions []string          `json:"compatibilityOptions"`
 	// TableOnly says that the first versions of util.dumpTables wrote it, without SQL of the schema.
 	TableOnly bool `json:"tableOnly"`
+	// Server is the version of the server.
+	Server string `json:"serverVersion"`
 }
 
 type shellDone struct {
+	End   string                      `json:"end"` // in local time
 	Rows  map[string]map[string]int64 `json:"tableRows"`
 	Bytes map[string]int64            `json:"chunkFileBytes"`
 }
@@ -89,6 +92,7 @@ func shell(d *dir) (*Dump, error) {
 	if err := s.json("@.done.json", &s.done); err != nil {
 		return nil, err
 	}
+	s.dump.Server, s.dump.Finished = s.about.Server, localTime(s.done.End)
 	for _, name := range sorted(s.done.Bytes) {
 		if !d.has(name) {
 			return nil, d.fault(name, again, "the file is not there, which @.done.json names")

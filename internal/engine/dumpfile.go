@@ -44,7 +44,7 @@ func findDump(path string, stdin io.Reader) (dumpFile, error) {
 		return d, nil
 	}
 	if web.IsURL(path) {
-		return dumpFile{name: shownName(path), path: path}, urlError(web.Check(path))
+		return dumpFile{name: shownName(path), path: path}, asRequest(web.Check(path))
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -85,7 +85,7 @@ func (d *dumpFile) connect(ctx context.Context) error {
 	}
 	var err error
 	if d.web, err = web.Open(ctx, d.path); err != nil {
-		return urlError(err)
+		return asRequest(err)
 	}
 	return nil
 }

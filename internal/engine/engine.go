@@ -4,9 +4,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/ramaria-db/ramaria/internal/backups"
+	"github.com/ramaria-db/ramaria/internal/dumpfile/web"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/memo"
@@ -48,6 +51,14 @@ type Listener interface {
 type RequestError struct{ error }
 
 func (e RequestError) Unwrap() error { return e.error }
+
+// asRequest makes what packages below refuse of a request a RequestError.
+func asRequest(err error) error {
+	if _, refused := errors.AsType[backups.RefusedError](err); refused || errors.Is(err, web.ErrURL) {
+		return RequestError{err}
+	}
+	return err
+}
 
 // note tells the listener.
 func (e *Engine) note(format string, args ...any) {

@@ -48,19 +48,11 @@ func (e *Engine) spoolSources(ctx context.Context, images *image.Store, from []i
 func (e *Engine) spoolURL(ctx context.Context, images *image.Store, url string) (_ *image.Spool, err error) {
 	d, err := web.Open(ctx, url)
 	if err != nil {
-		return nil, urlError(err)
+		return nil, asRequest(err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	w, terminal := e.progress()
 	bar := progress.Bar(w, terminal, "fetching "+d.Name, d.Size)
 	defer bar.Close()
 	return images.Spool(ctx, image.Spooled{Name: cmp.Or(web.FileName(url), image.DefaultDatabase+".sql"), Size: d.Size, From: io.TeeReader(d, bar)})
-}
-
-// urlError is the request's fault if a URL is wrong.
-func urlError(err error) error {
-	if errors.Is(err, web.ErrURL) {
-		return RequestError{err}
-	}
-	return err
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/backups"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/progress"
@@ -35,7 +37,7 @@ type VerifyRequest struct {
 
 // Verify restores a backup into a server of its own, of which nothing stays, checks everything in it, and compares with
 // the last time. The backup itself is only read. An error is one that says nothing about the backup: no server, no room.
-// It matches ErrNoBackup if there is none.
+// It matches backups.ErrNone if there is none.
 func (e *Engine) Verify(ctx context.Context, q VerifyRequest) (*verify.Report, error) {
 	r := &verify.Report{
 		Format: verify.Format, Backup: q.Backup, Verified: time.Now().Truncate(time.Second), Tables: []verify.Table{}, Objects: []verify.Object{},
@@ -64,20 +66,36 @@ type verification struct {
 	e      *Engine
 	q      VerifyRequest
 	report *verify.Report
-	source backup
-	server *server.Server // that runs on it
+	source *backups.Backup // nil for an archive
+	server *server.Server  // that runs on it
 }
 
-// run finds out what the backup is, restores it, and has it checked.
+// run restores the backup, and has it checked.
 func (v *verification) run(ctx context.Context) error {
-	if err := v.e.findBackup(cmp.Or(v.q.Source, v.q.Backup), &v.source); err != nil {
+	named := cmp.Or(v.q.Source, v.q.Backup)
+	archived, err := v.e.isArchive(named)
+	if err != nil {
 		return err
 	}
-	v.report.Kind = v.source.kind
-	if v.source.kind == kindArchive {
-		return v.restore(ctx)
+	if archived {
+		return v.restore(ctx, named)
+	}
+	if named != Stdin {
+		if err := v.open(ctx, named); err != nil {
+			return err
+		}
 	}
 	return v.try(ctx)
+}
+
+// open finds out what the backup at a path is, and has the report say what made it, and when, as far as it says so.
+func (v *verification) open(ctx context.Context, path string) error {
+	b, err := backups.Open(ctx, v.q.Backup, path)
+	if b != nil {
+		v.source, v.report.Kind, v.report.MadeBy = b, b.Kind, b.Made.Text
+		v.changed(b.Changed, b.ChangedBy)
+	}
+	return asRequest(err)
 }
 
 // try restores what a server loads or starts on.
@@ -97,55 +115,53 @@ func (v *verification) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if v.source.path == Stdin {
+	if v.source == nil {
 		spool, err := images.Spool(ctx, image.Spooled{From: v.q.Stdin})
 		if err != nil {
 			return err
 		}
 		defer spool.Close() //nolint:errcheck // the next command sweeps what is left
-		v.source.path = spool.Path
+		if err := v.open(ctx, spool.Path); err != nil {
+			return err
+		}
+		v.source.Modified = time.Time{} // that of the spool
 	}
-	if err := v.source.look(ctx); err != nil {
-		return err
+	if v.server, err = v.source.Server(ctx, v.q.Server, v.e.Finder()); err != nil {
+		return asRequest(err)
 	}
-	v.tellOrigin()
-	srv, err := v.findServer(ctx)
-	if err != nil {
-		return err
-	}
-	v.server, v.report.Server = srv, srv.Name()
+	v.report.Server = v.server.Name()
 	q := image.TrialRequest{Recipe: image.Recipe{
-		Server: srv, From: []image.Source{{Kind: image.FromPath, Name: v.source.path}}, Database: v.source.database, User: image.DefaultUser, AllowEmpty: true,
+		Server: v.server, From: []image.Source{{Kind: image.FromPath, Name: v.source.Path}}, Database: v.source.Database, User: image.DefaultUser, AllowEmpty: true,
 	}}
 	if err := v.physical(ctx, &q); err != nil {
-		return err
+		return asRequest(err)
 	}
 	return found.explain(ctx, images.Try(ctx, q, v.check))
 }
 
 // physical completes the trial of a physical backup.
 func (v *verification) physical(ctx context.Context, q *image.TrialRequest) error {
-	b := &v.source
-	if b.physical == nil {
+	p := v.source.Physical
+	if p == nil {
 		return nil
 	}
-	q.Set, q.Physical = b.physical.set, true
-	if b.stream != nil {
-		q.From, q.Fill, q.Need, q.Name = nil, b.unpack, b.stream.size, "stream "+v.q.Backup
+	q.Set = p.Set
+	if p.Unpack != nil {
+		q.From, q.Fill, q.Need, q.Name = nil, p.Unpack, p.Size, "stream "+v.q.Backup
 	}
-	if b.physical.prepared {
+	if p.Prepared {
 		return nil
 	}
-	program, err := v.findPreparer(ctx)
-	q.Prepare = v.prepare(program)
-	return err
-}
-
-// tellOrigin has the report say what made the backup, and when, as far as its beginning tells.
-func (v *verification) tellOrigin() {
-	v.report.MadeBy = v.source.made.Text
-	v.report.Kind = v.source.kind
-	v.changed(v.source.changed, v.source.changedBy)
+	program, err := v.source.Preparer(ctx, v.e.Finder())
+	if err != nil {
+		return err
+	}
+	prepare := v.source.Prepare(program)
+	q.Prepare = func(ctx context.Context, d image.TrialDir) error {
+		v.e.note("preparing the copy by %s", filepath.Base(program.Path()))
+		return prepare(ctx, d)
+	}
+	return nil
 }
 
 // changed notes when the backup last changed, unless that is known better.
@@ -159,9 +175,9 @@ func (v *verification) changed(at time.Time, by string) {
 func (v *verification) check(ctx context.Context, t image.Trial) error {
 	v.report.RestoreSeconds = t.Took.Seconds()
 	for _, end := range t.Ends {
-		if at := completedAt(end); !at.IsZero() {
+		if at := backups.CompletedAt(end); !at.IsZero() {
 			v.report.LastChange = nil
-			v.changed(at, byDumper)
+			v.changed(at, backups.ByDumper)
 		}
 	}
 	db, err := dbconn.Open(t.Socket, t.Login, "")
@@ -174,14 +190,14 @@ func (v *verification) check(ctx context.Context, t image.Trial) error {
 
 // checkAll checks what a server holds; what its log says is told where it died.
 func (v *verification) checkAll(ctx context.Context, db *sql.DB, logTail func() string) error {
-	if v.source.changed.IsZero() && v.report.LastChange == nil {
-		v.changed(v.source.modified, byFile)
+	if v.source != nil {
+		v.changed(v.source.Modified, backups.ByFile)
 	}
 	began := time.Now()
 	w, terminal := v.e.progress()
 	var meter *progress.Meter
 	o := v.q.Options
-	o.Loaded = v.source.kind == kindDump || v.source.kind == kindDumps
+	o.Loaded = v.source != nil && v.source.Loaded()
 	o.Users = v.server.Dialect().Users
 	o.Checked = func(done, of int) {
 		if meter == nil {

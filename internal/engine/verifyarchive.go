@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -20,6 +23,21 @@ const kindArchive = "archive"
 // byLog says what tells when an archive last changed.
 const byLog = "the last transaction of its log"
 
+// isArchive reports whether a backup is an archive, or a copy of one in a bucket.
+func (e *Engine) isArchive(named string) (bool, error) {
+	if named == Stdin || instance.IsBucket(named) {
+		return named != Stdin, nil
+	}
+	fi, err := os.Stat(named)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e.leftArchive(named), nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("verify: %w", err)
+	}
+	return fi.IsDir() && durable.Exists(named), nil
+}
+
 // leftArchive reports whether an instance of that name has, or has left, an archive.
 func (e *Engine) leftArchive(name string) bool {
 	if instance.CheckName(name) != nil {
@@ -29,8 +47,9 @@ func (e *Engine) leftArchive(name string) bool {
 	return err == nil
 }
 
-// restore restores an archive as ramaria restore does, in an instance that goes away.
-func (v *verification) restore(ctx context.Context) error {
+// restore restores the archive at from as ramaria restore does, in an instance that goes away.
+func (v *verification) restore(ctx context.Context, from string) error {
+	v.report.Kind = kindArchive
 	began := time.Now()
 	var r *restoration
 	defer func() {
@@ -40,7 +59,7 @@ func (v *verification) restore(ctx context.Context) error {
 	}()
 	used := false
 	err := v.e.passing(ctx, func(name string) (i *instance.Instance, err error) {
-		q := RestoreRequest{Source: v.source.path, New: name, Spec: instance.Spec{
+		q := RestoreRequest{Source: from, New: name, Spec: instance.Spec{
 			Server: v.q.Server, Volume: v.q.Volume, User: image.DefaultUser,
 			// What the archive has stays as it is: no event changes it.
 			Set: map[string]string{"event_scheduler": "OFF"},
