@@ -75,16 +75,17 @@ func Open(ctx context.Context, name, path string) (*Backup, error) {
 	}
 	switch {
 	case !fi.IsDir():
-		return b, b.lookAtFile(ctx)
+		err = b.lookAtFile(ctx)
 	case isPhysical(b.Path):
-		return b, b.lookAtPhysical()
+		err = b.lookAtPhysical()
 	case server.LooksLikeDataDir(b.Path):
 		b.Kind, b.Made = DataDir, server.MakerOf(b.Path)
 		b.Changed, b.ChangedBy = newestOf(b.Path), byFiles
-		return b, nil
+	default:
+		b.Kind = Dumps
+		err = b.lookAtDumps()
 	}
-	b.Kind = Dumps
-	return b, b.lookAtDumps()
+	return b, err
 }
 
 // Loaded reports whether a server restores the backup by executing statements.

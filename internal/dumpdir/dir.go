@@ -32,7 +32,7 @@ type Dump struct {
 	// where the dump does not say so.
 	Server   string
 	Finished time.Time
-	Parts []dump.Part
+	Parts    []dump.Part
 	// Counts are the rows of tables, as far as the dump says them.
 	Counts []dump.Count
 	// Databases are those that it holds; none if it does not name one.

@@ -199,6 +199,9 @@ func (s *session) wait(ctx context.Context) error {
 				return err
 			}
 		}
+		if state.Errno != 0 && state.Running {
+			continue // it says why it ends before it has
+		}
 		i, within := s.part(state.File)
 		if state.Errno != 0 {
 			passed, err := s.mend(ctx, state)
