@@ -117,6 +117,7 @@ var Packages = []Package{
 	{Path: "internal/dumpfile", Least: 90, Needed: []string{`Test.*`}},
 	{Path: "internal/dumpfile/web", Least: 20, Needed: []string{`Test.*`}},
 	{Path: "internal/pack", Least: 80, Needed: []string{`Test.*`}},
+	{Path: "internal/dumper", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "internal/parts", Least: 3, Needed: []string{`Test.*`}},
 	{Path: "ramariatest", Race: true, Least: 40, Needed: []string{`Test.*`}},
 	{Path: "internal/verify", Least: 25, Needed: []string{`TestUnits`}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ramaria-db/ramaria/internal/dumper"
 	"github.com/ramaria-db/ramaria/internal/engine"
 	"github.com/ramaria-db/ramaria/internal/pack"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -28,7 +29,7 @@ type dumpFlags struct {
 }
 
 func newDump(a *app) *cobra.Command {
-	o := dumpFlags{out: engine.Stdin}
+	o := dumpFlags{out: dumper.Stdout}
 	cmd := &cobra.Command{
 		Use:   "dump NAME [DATABASE...]",
 		Short: "Dump databases of a running instance by the server's own dumper",
@@ -78,7 +79,7 @@ An instance that is itself called pack is named by -i.`,
 func defaultDumpers() int { return min(4, max(2, runtime.NumCPU()/2)) }
 
 func runDump(ctx context.Context, a *app, name string, databases []string, o *dumpFlags) error {
-	q := engine.DumpRequest{Name: name, Databases: databases, Out: o.out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout, History: o.history, Ignore: o.ignore}
+	q := dumper.Request{Name: name, Databases: databases, Out: o.out, Mode: 0o600 &^ a.callersUmask(), Stdout: a.stdout, History: o.history, Ignore: o.ignore}
 	if err := o.target(&q); err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func runDump(ctx context.Context, a *app, name string, databases []string, o *du
 	switch {
 	case q.Dir != nil:
 		a.say("dumped %s of %s: %s in %d files in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), d.Files, o.out)
-	case o.out != engine.Stdin:
+	case o.out != dumper.Stdout:
 		a.say("dumped %s of %s: %s in %s", strings.Join(d.Databases, ", "), name, volume.FormatBytes(d.Size), o.out)
 	}
 	return nil
@@ -114,7 +115,7 @@ func areTables(list []string) string {
 }
 
 // target reads what is written, and how.
-func (o *dumpFlags) target(q *engine.DumpRequest) error {
+func (o *dumpFlags) target(q *dumper.Request) error {
 	for _, ending := range []string{".xz", ".bz2", ".zip"} {
 		if strings.HasSuffix(strings.ToLower(o.out), ending) {
 			return usageError{fmt.Errorf("write %s: a dump is written plain, or as zstd or gzip\nhint: -o dump.sql.zst", o.out)}
@@ -127,7 +128,7 @@ func (o *dumpFlags) target(q *engine.DumpRequest) error {
 		}
 		return nil
 	}
-	q.Dir = &engine.DumpDir{Jobs: o.jobs}
+	q.Dir = &dumper.Dir{Jobs: o.jobs}
 	switch o.compress {
 	case "":
 	case "zst", "gz":

@@ -14,6 +14,7 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/durable"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
 )
 
@@ -101,7 +102,7 @@ func (e *Engine) takeTransactions(ctx context.Context, c *cluster.Cluster, first
 	}
 	defer func() { err = errors.Join(err, statements.Close()) }()
 	to := dbconn.Endpoint{Socket: first.Socket(), Login: first.Supervisor}
-	return tool{Program: first.Server.Client, args: []string{"--binary-mode"}, config: to.ClientConfig(), in: statements, out: io.Discard}.run(ctx)
+	return server.Tool{Program: first.Server.Client, Args: []string{"--binary-mode"}, Config: to.ClientConfig(), In: statements, Out: io.Discard}.Run(ctx)
 }
 
 // transactions are statements that do what transactions did that the archive of a member of a group has. The caller must
@@ -142,7 +143,7 @@ func (e *Engine) transactions(ctx context.Context, i *instance.Instance, gtids s
 		if err != nil {
 			return nil, err
 		}
-		err = tool{Program: i.Server.LogReader, args: append([]string{"--include-gtids=" + gtids}, files...), out: out}.run(ctx)
+		err = server.Tool{Program: i.Server.LogReader, Args: append([]string{"--include-gtids=" + gtids}, files...), Out: out}.Run(ctx)
 		if err == nil {
 			var found uint64
 			if found, err = countTransactions(out); err == nil && found == wanted {

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/ramaria-db/ramaria/internal/backups"
+	"github.com/ramaria-db/ramaria/internal/dumper"
 	"github.com/ramaria-db/ramaria/internal/dumpfile/web"
 	"github.com/ramaria-db/ramaria/internal/host"
 	"github.com/ramaria-db/ramaria/internal/instance"
@@ -54,7 +55,9 @@ func (e RequestError) Unwrap() error { return e.error }
 
 // asRequest makes what packages below refuse of a request a RequestError.
 func asRequest(err error) error {
-	if _, refused := errors.AsType[backups.RefusedError](err); refused || errors.Is(err, web.ErrURL) {
+	_, ofBackup := errors.AsType[backups.RefusedError](err)
+	_, ofDump := errors.AsType[dumper.RefusedError](err)
+	if ofBackup || ofDump || errors.Is(err, web.ErrURL) {
 		return RequestError{err}
 	}
 	return err

@@ -20,6 +20,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/server"
 	"github.com/ramaria-db/ramaria/internal/sys"
+
+	"github.com/ramaria-db/ramaria/internal/dumper"
 )
 
 // HandOverRequest asks for what another server wants to take over an instance.
@@ -248,7 +250,7 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 	if err != nil {
 		return err
 	}
-	if err := unlimited(ctx, h.db, h.i.Server, "instance "+h.Name); err != nil {
+	if err := dumper.CheckWhole(ctx, h.db, h.i.Server, "instance "+h.Name); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(filepath.Join(h.Dir, handover.BaseFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -262,9 +264,9 @@ func (e *Engine) writeBase(ctx context.Context, h *handingOver) error {
 		e.note("writing the base of %s, %s, by %s", h.Name, databasesWords(len(databases)), filepath.Base(h.i.Server.Dumper.Path()))
 		begins := head{found: func(file string, pos int64) { at.File, at.Pos = file, pos }}
 		config := dbconn.Endpoint{Socket: h.i.Endpoint.Socket, Login: h.i.Supervisor}.ClientConfig()
-		err = dumping{
-			of: h.i.Server, what: h.Name, config: config, args: append(append(everything(h.i.Server), "--databases", "--"), databases...),
-		}.run(ctx, func(out io.Reader) error {
+		err = dumper.Run{
+			Of: h.i.Server, What: h.Name, Config: config, Args: append(append(dumper.Everything(h.i.Server), "--databases", "--"), databases...),
+		}.Do(ctx, func(out io.Reader) error {
 			_, err := io.Copy(f, io.TeeReader(out, &begins))
 			return err
 		})

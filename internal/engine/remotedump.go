@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dumper"
 	"github.com/ramaria-db/ramaria/internal/instance"
 	"github.com/ramaria-db/ramaria/internal/load"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -44,7 +45,7 @@ func (h *head) Write(p []byte) (int, error) {
 // dumpInto has the dumper of the instance's server read the source, and loads what it writes.
 func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Instance) (at dbconn.Source, err error) {
 	e.note("copying %s, %s, by %s", s.Address, databasesWords(len(s.facts.Databases)), filepath.Base(i.Server.Dumper.Path()))
-	if err := unlimited(ctx, s.db, i.Server, s.Address); err != nil {
+	if err := dumper.CheckWhole(ctx, s.db, i.Server, s.Address); err != nil {
 		return at, err
 	}
 	var gerr error
@@ -52,7 +53,7 @@ func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Inst
 		at.File, at.Pos = file, pos
 		at.GTIDs, gerr = s.dialect.GTIDsAt(ctx, s.db, file, pos)
 	}}
-	err = dumping{of: i.Server, what: s.Address, config: s.login.ClientConfig(), args: s.dumperArgs(i.Server)}.run(ctx, func(out io.Reader) error {
+	err = dumper.Run{Of: i.Server, What: s.Address, Config: s.login.ClientConfig(), Args: s.dumperArgs(i.Server)}.Do(ctx, func(out io.Reader) error {
 		_, err := load.Target{Server: i.Server, Endpoint: dbconn.Endpoint{Socket: i.Endpoint.Socket, Login: i.Supervisor}, Binary: true}.Load(ctx, "the dump of "+s.Address, io.TeeReader(out, &begins))
 		return err
 	})
@@ -64,7 +65,7 @@ func (e *Engine) dumpInto(ctx context.Context, s *remoteSource, i *instance.Inst
 
 // dumperArgs are the arguments by which a dumper reads the source.
 func (s *remoteSource) dumperArgs(of *server.Server) []string {
-	args := append([]string{"--host=" + s.host, "--port=" + s.port, "--protocol=tcp"}, everything(of)...)
+	args := append([]string{"--host=" + s.host, "--port=" + s.port, "--protocol=tcp"}, dumper.Everything(of)...)
 	switch {
 	case s.flavour == server.MariaDB && s.TLS.Off:
 		args = append(args, "--skip-ssl")

@@ -1,4 +1,4 @@
-package engine
+package dumper
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // explain is the error of a dump, with what to do about it.
-func (j *dumpJob) explain(ctx context.Context, err error) error {
+func (j *job) explain(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("dump instance %s: interrupted: %w", j.Name, ctx.Err())
@@ -36,7 +36,7 @@ func changedMeanwhile(err error) bool {
 }
 
 // explainViews names the views that no dumper can read.
-func (j *dumpJob) explainViews(ctx context.Context, err error) error {
+func (j *job) explainViews(ctx context.Context, err error) error {
 	var more []string
 	for _, t := range j.tables {
 		if t.kind != aView || t.ignored {

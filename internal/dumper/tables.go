@@ -1,4 +1,4 @@
-package engine
+package dumper
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 )
 
-// dumpTable is a table, view or sequence of a database that is dumped.
-type dumpTable struct {
+// table is a table, view or sequence of a database that is dumped.
+type table struct {
 	database, name, engine string
 	kind                   tableKind
 	// size is how large its rows are, about, in bytes.
@@ -31,7 +31,7 @@ const (
 )
 
 // look finds out what there is to dump, and says of which of it the dump has less than the server.
-func (j *dumpJob) look(ctx context.Context) error {
+func (j *job) look(ctx context.Context) error {
 	ignored := map[string]bool{}
 	for _, name := range j.Ignore {
 		if len(j.Databases) == 1 && !strings.HasPrefix(name, j.Databases[0]+".") {
@@ -45,7 +45,7 @@ func (j *dumpJob) look(ctx context.Context) error {
 		if n < 0 {
 			return nil
 		}
-		t := dumpTable{database: j.Databases[n], name: c[1], engine: c[3]}
+		t := table{database: j.Databases[n], name: c[1], engine: c[3]}
 		if _, err := fmt.Sscan(c[4], &t.size); err != nil {
 			return fmt.Errorf("dump instance %s: size of %s.%s: %w", j.Name, c[0], c[1], err)
 		}
@@ -69,7 +69,7 @@ func (j *dumpJob) look(ctx context.Context) error {
 	}
 	for name, found := range ignored {
 		if !found {
-			return RequestError{fmt.Errorf("dump instance %s: --ignore-table %s: there is no such table or view\nhint: ramaria sql %[1]s -e 'SHOW TABLES'", j.Name, name)}
+			return RefusedError{fmt.Errorf("dump instance %s: --ignore-table %s: there is no such table or view\nhint: ramaria sql %[1]s -e 'SHOW TABLES'", j.Name, name)}
 		}
 	}
 	if err := j.spares(); err != nil {
@@ -91,7 +91,7 @@ func (j *dumpJob) look(ctx context.Context) error {
 var snapped = []string{"innodb", "rocksdb", "tokudb", "blackhole", "mrg_myisam", "federated", "connect", "spider", ""}
 
 // of is what is dumped of a database, of some kinds, in their order.
-func (j *dumpJob) of(database string, kinds ...tableKind) (list []dumpTable) {
+func (j *job) of(database string, kinds ...tableKind) (list []table) {
 	for _, t := range j.tables {
 		if t.database == database && !t.ignored && slices.Contains(kinds, t.kind) {
 			list = append(list, t)
@@ -102,7 +102,7 @@ func (j *dumpJob) of(database string, kinds ...tableKind) (list []dumpTable) {
 
 // alike reports whether tables of a database have names that a dumper may take for the same: MySQL's leaves out, of
 // what it is to leave out, also what differs by capitals or accents.
-func (j *dumpJob) alike(database string) bool {
+func (j *job) alike(database string) bool {
 	seen := map[string]bool{}
 	for _, t := range j.tables {
 		if t.database != database {
@@ -118,11 +118,11 @@ func (j *dumpJob) alike(database string) bool {
 }
 
 // spares fails where a table would be left out that only differs in capitals from one that is to be.
-func (j *dumpJob) spares() error {
+func (j *job) spares() error {
 	for _, t := range j.tables {
 		for _, other := range j.tables {
 			if t.ignored && !other.ignored && t.database == other.database && strings.EqualFold(t.name, other.name) {
-				return RequestError{fmt.Errorf("dump instance %s: --ignore-table %s: the dumper would leave out %s as well\nhint: leave out both, or none", j.Name, t.name, other.name)}
+				return RefusedError{fmt.Errorf("dump instance %s: --ignore-table %s: the dumper would leave out %s as well\nhint: leave out both, or none", j.Name, t.name, other.name)}
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package dumper
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/ramaria-db/ramaria/internal/parts"
 )
 
-// DumpDir is how a directory is written.
-type DumpDir struct {
+// Dir is how a directory is written.
+type Dir struct {
 	// Ending is how its files are compressed: .zst, .gz, or "" for plain ones.
 	Ending string
 	// PartSize is the size of a file of rows at which the next one is begun, in bytes of text.
@@ -28,7 +28,7 @@ type DumpDir struct {
 
 // dirJob is a directory that is being written.
 type dirJob struct {
-	*dumpJob
+	*job
 	dir *parts.Dir
 	bar io.Writer
 	// made are the definitions of all tables at the moment of the dump, by database.table.
@@ -36,14 +36,14 @@ type dirJob struct {
 }
 
 // writeDir writes a directory: some dumpers read rows, of one moment, while others write what stands before and behind them.
-func (j *dumpJob) writeDir(ctx context.Context) error {
+func (j *job) writeDir(ctx context.Context) error {
 	dir, err := parts.Create(j.Out, j.Dir.Ending, j.Mode)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	bar := j.bar()
-	d := &dirJob{dumpJob: j, dir: dir, bar: bar}
+	bar := j.Bar("dumping " + j.Name)
+	d := &dirJob{job: j, dir: dir, bar: bar}
 	err = d.write(ctx)
 	if cerr := bar.Close(); err == nil {
 		err = cerr
@@ -128,16 +128,16 @@ func (d *dirJob) startTogether(ctx context.Context, all *errgroup.Group) (err er
 }
 
 // shares are the tables that each dumper reads, of one database, so that all have about as much to read.
-func (d *dirJob) shares() (list [][]dumpTable) {
+func (d *dirJob) shares() (list [][]table) {
 	for _, database := range d.Databases {
 		tables := d.of(database, aTable, aVersioned)
 		for _, t := range tables {
 			d.dir.Name(d.inNames(database), t.name)
 		}
 		n := min(max(1, d.Dir.Jobs/len(d.Databases)), len(tables))
-		of := make([][]dumpTable, n)
+		of := make([][]table, n)
 		sizes := make([]int64, n)
-		slices.SortStableFunc(tables, func(a, b dumpTable) int { return int(min(1, max(-1, b.size-a.size))) })
+		slices.SortStableFunc(tables, func(a, b table) int { return int(min(1, max(-1, b.size-a.size))) })
 		for _, t := range tables {
 			least := slices.Index(sizes, slices.Min(sizes))
 			of[least] = append(of[least], t)
@@ -158,7 +158,7 @@ func (d *dirJob) inNames(database string) string {
 
 // only are the arguments by which a dumper writes some tables of a database. It looks for each table that is named, one
 // by one, so that it is told of the others instead, unless that could leave out one too many.
-func (d *dirJob) only(database string, want func(dumpTable) bool, args ...string) []string {
+func (d *dirJob) only(database string, want func(table) bool, args ...string) []string {
 	args = slices.Concat(d.args, args)
 	var wanted, others []string
 	for _, t := range d.tables {
@@ -179,17 +179,17 @@ func (d *dirJob) only(database string, want func(dumpTable) bool, args ...string
 }
 
 // writeRows writes the rows of some tables, and says when the transaction that reads them has begun.
-func (d *dirJob) writeRows(ctx context.Context, tables []dumpTable, begun chan<- struct{}) error {
+func (d *dirJob) writeRows(ctx context.Context, tables []table, begun chan<- struct{}) error {
 	database := tables[0].database
 	mine := map[string]bool{}
 	for _, t := range tables {
 		mine[t.name] = true
 	}
 	// LOCK TABLES would have the files of a table wait for each other, and DISABLE KEYS is for a table that one session fills.
-	run := d.dumper(d.only(database, func(t dumpTable) bool { return mine[t.name] },
+	run := d.dumper(d.only(database, func(t table) bool { return mine[t.name] },
 		"--no-create-info", "--skip-triggers", "--skip-routines", "--skip-events", "--skip-add-locks", "--skip-disable-keys", "--no-autocommit=0", "--verbose"))
 	said, connected, read := false, false, 0
-	run.step = func(line string) {
+	run.Step = func(line string) {
 		if connected && !said {
 			said = true
 			begun <- struct{}{}
@@ -200,7 +200,7 @@ func (d *dirJob) writeRows(ctx context.Context, tables []dumpTable, begun chan<-
 		}
 	}
 	rows := parts.Rows{Dir: d.dir, Database: d.inNames(database), Most: d.Dir.PartSize, Done: func(table string) error { return d.unchanged(ctx, database, table) }}
-	if err := run.run(ctx, func(out io.Reader) error {
+	if err := run.Do(ctx, func(out io.Reader) error {
 		return rows.Cut(io.TeeReader(out, d.bar), "the dump of "+d.Name)
 	}); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (d *dirJob) writeSchema(ctx context.Context, database string) error {
 	}
 	err = d.begin(ctx, f, database, true)
 	if err == nil {
-		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind != aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
+		err = d.pass(ctx, f, d.only(database, func(t table) bool { return t.kind != aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -232,10 +232,10 @@ func (d *dirJob) writeRest(ctx context.Context, database string) error {
 	}
 	err = d.begin(ctx, f, database, false)
 	if err == nil {
-		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind == aTable || t.kind == aVersioned }, "--no-create-info", "--no-data"))
+		err = d.pass(ctx, f, d.only(database, func(t table) bool { return t.kind == aTable || t.kind == aVersioned }, "--no-create-info", "--no-data"))
 	}
 	if err == nil && len(d.of(database, aView)) > 0 {
-		err = d.pass(ctx, f, d.only(database, func(t dumpTable) bool { return t.kind == aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
+		err = d.pass(ctx, f, d.only(database, func(t table) bool { return t.kind == aView }, "--no-data", "--skip-triggers", "--skip-routines", "--skip-events"))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -259,7 +259,7 @@ func (d *dirJob) begin(ctx context.Context, to io.Writer, database string, creat
 
 // pass has a dumper write into a file as it does.
 func (d *dirJob) pass(ctx context.Context, to io.Writer, args []string) error {
-	return d.dumper(args).run(ctx, func(out io.Reader) error {
+	return d.dumper(args).Do(ctx, func(out io.Reader) error {
 		_, err := io.Copy(to, parts.Plain(out))
 		return err
 	})

@@ -1,4 +1,4 @@
-package engine
+package dumper
 
 import (
 	"context"
@@ -107,7 +107,7 @@ func (d *dirJob) unchanged(ctx context.Context, database string, tables ...strin
 }
 
 // stillThere fails where a table is gone that had no rows to read: it may be for that.
-func (d *dirJob) stillThere(ctx context.Context, tables []dumpTable) error {
+func (d *dirJob) stillThere(ctx context.Context, tables []table) error {
 	now, err := d.definitions(ctx, "")
 	if err != nil {
 		return err
