@@ -47,6 +47,8 @@ type Backup struct {
 	ChangedBy string
 	// Modified is when its file was written.
 	Modified time.Time
+	// likely is the flavour of the program that wrote it, where it does not name its server: those of each read from the other.
+	likely server.Flavour
 	// Physical is nil but for backups by MariaDBBackup and XtraBackup.
 	Physical *Physical
 }
@@ -68,6 +70,9 @@ func Open(ctx context.Context, name, path string) (*Backup, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
+	}
+	if !fi.IsDir() && !fi.Mode().IsRegular() {
+		return nil, RefusedError{fmt.Errorf("verify %s: it is neither a file nor a directory\nhint: what comes through a pipe is read from stdin: ... | ramaria verify -", name)}
 	}
 	b := &Backup{Name: name, Modified: fi.ModTime()}
 	if b.Path, err = filepath.Abs(path); err != nil {

@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ramaria-db/ramaria/internal/image"
+	"github.com/ramaria-db/ramaria/internal/xbstream"
 )
 
 // made writes the files of a backup, by their names.
@@ -40,7 +44,7 @@ func TestOpen(t *testing.T) {
 		by                     string
 	}{
 		{name: "a dump", file: "a.sql", files: map[string]string{"a.sql": head}, kind: Dump, made: "MariaDB 10.6.16"},
-		{name: "a dump by an older server's program", file: "a.sql", files: map[string]string{"a.sql": "-- MySQL dump 10.17  Distrib 10.3.39-MariaDB, for Linux\n"}, kind: Dump, made: "mariadb"},
+		{name: "a dump by an older server's program", file: "a.sql", files: map[string]string{"a.sql": "-- MySQL dump 10.17  Distrib 10.3.39-MariaDB, for Linux\n"}, kind: Dump, made: "(mariadb)"},
 		{name: "a dump that says nothing", file: "a.sql", files: map[string]string{"a.sql": "SELECT 1;\n"}, kind: Dump},
 		{name: "dumps, of which the second says it", files: map[string]string{"a.sql": "SELECT 1;\n", "b.sql": head}, kind: Dumps, made: "MariaDB 10.6.16"},
 		{name: "mydumper", files: map[string]string{"metadata": "# Started dump at: 2026-02-03 04:05:00\n# Finished dump at: 2026-02-03 04:05:06\n", "shop-schema-create.sql": "CREATE DATABASE shop;\n"}, kind: Dumps, changed: at, by: "the end of the dump, by mydumper"},
@@ -54,8 +58,8 @@ func TestOpen(t *testing.T) {
 			continue
 		}
 		by := b.Made.Text
-		if by == "" {
-			by = string(b.Made.Flavour)
+		if by == "" && b.likely != "" {
+			by = "(" + string(b.likely) + ")"
 		}
 		if b.Kind != c.kind || by != c.made || !b.Changed.Equal(c.changed) || !c.changed.IsZero() && b.ChangedBy != c.by {
 			t.Errorf("%s: %s by %q, changed %s (%s)", c.name, b.Kind, by, b.Changed, b.ChangedBy)
@@ -77,6 +81,22 @@ func TestOpenRefuses(t *testing.T) {
 		var refused RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\nhint: ") {
 			t.Errorf("%v, not %q", err, want)
+		}
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), "b", pipe); err == nil || !strings.Contains(err.Error(), "hint: what comes through a pipe is read from stdin") {
+		t.Errorf("pipe: %v", err)
+	}
+	chunk := func(kind byte) string { return xbstream.Magic + "\x00" + string(kind) + "\x05\x00\x00\x00t.ibd" }
+	for want, text := range map[string]string{"the stream is cut short": chunk('E'), "hint: xbstream -x": chunk('S')} {
+		_, err := Open(t.Context(), "b", filepath.Join(made(t, map[string]string{"b.stream": text}), "b.stream"))
+		var refused RefusedError
+		var unfit image.UnfitError
+		if err == nil || !strings.Contains(err.Error(), want) || errors.As(err, &refused) == errors.As(err, &unfit) || errors.As(err, &refused) != strings.Contains(want, "hint") {
+			t.Errorf("%q: %T %v", want, err, err)
 		}
 	}
 	if _, err := Open(t.Context(), "b", filepath.Join(t.TempDir(), "none")); !errors.Is(err, ErrNone) {

@@ -26,7 +26,8 @@ func (b *Backup) lookAtFile(ctx context.Context) error {
 	}
 	b.Kind = Dump
 	head, err := headOf(b.Path)
-	b.Made, b.Database = dumpMaker(head), dumpedDatabase(head)
+	b.readHead(head)
+	b.Database = dumpedDatabase(head)
 	return err
 }
 
@@ -61,7 +62,7 @@ func (b *Backup) lookAtDumps() error {
 	const most = 10 // more would say no more
 	for _, f := range files[:min(most, len(files))] {
 		if head, err := headOf(f); err == nil && b.Made.Flavour == "" {
-			b.Made = dumpMaker(head)
+			b.readHead(head)
 		}
 	}
 	return nil
@@ -75,16 +76,14 @@ var (
 	programLine  = regexp.MustCompile(`(?m)^-- \w+ dump .*Distrib ([^ ,]+)`)
 )
 
-// dumpMaker is the server that the head of a dump names. Where it names its program alone, the server may have been older,
-// or later: only the flavour is told.
-func dumpMaker(head string) server.Maker {
+// readHead takes what the head of a dump says of the server.
+func (b *Backup) readHead(head string) {
 	if m := versionLine.FindStringSubmatch(head); m != nil {
-		return versionMaker(m[1])
+		b.Made = versionMaker(m[1])
 	}
 	if m := programLine.FindStringSubmatch(head); m != nil {
-		return server.Maker{Flavour: versionMaker(m[1]).Flavour}
+		b.likely = versionMaker(m[1]).Flavour
 	}
-	return server.Maker{}
 }
 
 // versionMaker is the server whose version is so written, as 10.11.6-MariaDB.

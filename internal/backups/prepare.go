@@ -3,9 +3,11 @@ package backups
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,11 +35,16 @@ func (b *Backup) Prepare(program server.Program) func(context.Context, image.Tri
 		if d.Account != (server.Account{}) {
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(d.Account.UID), Gid: uint32(d.Account.GID)}
 		}
-		if err := cmd.Run(); err != nil {
-			lines := strings.Split(strings.TrimSpace(says.String()), "\n")
-			return fmt.Errorf("prepare the copy: %s: %w\n%s", filepath.Base(program.Path()), err, strings.Join(lines[max(0, len(lines)-6):], "\n"))
+		err := cmd.Run()
+		if err == nil {
+			return nil
 		}
-		return nil
+		lines := strings.Split(strings.TrimSpace(says.String()), "\n")
+		said := fmt.Errorf("prepare the copy: %s: %w\n%s", filepath.Base(program.Path()), err, strings.Join(lines[max(0, len(lines)-6):], "\n"))
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+			return image.NewUnfitError(said)
+		}
+		return said // it was killed, or could not be started: no word about the backup
 	}
 }
 
@@ -48,21 +55,35 @@ func (b *Backup) Preparer(ctx context.Context, finder *software.Finder) (p serve
 		if err != nil {
 			return p, RefusedError{fmt.Errorf("verify %s: it is not prepared, and xtrabackup, which does that, is not on this machine\nhint: install percona-xtrabackup of the series that made it; or xtrabackup --prepare --target-dir=DIR on a copy elsewhere", b.Name)}
 		}
-		return server.Program{Argv: []string{path}}, nil
+		p = server.Program{Argv: []string{path}}
+		return p, b.refuseTool(ctx, p, "percona-xtrabackup")
 	}
 	if p, err = finder.Tool(ctx, software.MariaDBBackup); err != nil {
 		return p, fmt.Errorf("verify %s: it is not prepared: %w", b.Name, err)
 	}
+	return p, b.refuseTool(ctx, p, "mariadb-backup")
+}
+
+// toolVersion is the version of the server that a program says it is for: "xtrabackup version 8.0.35-31 based on MySQL
+// server 8.0.35 ...", "mariadb-backup based on MariaDB server 10.11.6-MariaDB debian-linux-gnu (x86_64)".
+var toolVersion = regexp.MustCompile(`based on \w+ server (\S+)`)
+
+// refuseTool refuses a program of an older series than the server that the backup is of; of XtraBackup, which prepares
+// what its own series made alone, any other series.
+func (b *Backup) refuseTool(ctx context.Context, p server.Program, pack string) error {
 	out, err := exec.CommandContext(ctx, p.Argv[0], append(slices.Clone(p.Argv[1:]), "--version")...).CombinedOutput() // #nosec G204 -- as above
 	if err != nil {
-		return p, fmt.Errorf("ask %s for its version: %w: %s", p.Path(), err, out)
+		return fmt.Errorf("ask %s for its version: %w: %s", p.Path(), err, out)
 	}
-	_, rest, _ := strings.Cut(string(out), "server ")
-	version, _, _ := strings.Cut(rest, " ")
-	tool := versionMaker(version)
-	if made := b.Made; tool.Version.Compare(made.Version) < 0 && tool.Version.Series() != made.Version.Series() {
-		return p, RefusedError{fmt.Errorf("verify %s: it is not prepared, %s made it, and %s is of the older %s\nhint: install mariadb-backup of series %s; or mariadb-backup --prepare --target-dir=DIR on a copy elsewhere, and ramaria verify DIR",
-			b.Name, made.Text, p.Path(), tool.Text, made.Version.Series())}
+	m := toolVersion.FindSubmatch(out)
+	if m == nil || b.Made.Flavour == "" {
+		return nil
 	}
-	return p, nil
+	tool := versionMaker(string(m[1]))
+	order := tool.Version.Compare(b.Made.Version)
+	if tool.Version.Series() == b.Made.Version.Series() || order > 0 && b.Kind == MariaDBBackup {
+		return nil
+	}
+	return RefusedError{fmt.Errorf("verify %s: it is not prepared, %s made it, and %s is of %s\nhint: install %s of series %s; or prepare a copy elsewhere, and ramaria verify DIR",
+		b.Name, b.Made.Text, p.Path(), tool.Text, pack, b.Made.Version.Series())}
 }

@@ -14,6 +14,15 @@ import (
 // is here of that flavour and no older, else what can be fetched.
 func (b *Backup) Server(ctx context.Context, asked string, finder *software.Finder) (*server.Server, error) {
 	made := b.Made
+	here := *finder
+	here.NoFetch, here.Progress = true, nil
+	if asked == "" && made.Flavour == "" && b.likely != "" {
+		if srv, err := here.Find(ctx, string(b.likely)); err == nil {
+			return srv, nil
+		} else if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
 	if asked != "" || made.Flavour == "" {
 		srv, err := finder.Find(ctx, asked)
 		if err != nil {
@@ -25,8 +34,6 @@ func (b *Backup) Server(ctx context.Context, asked string, finder *software.Find
 	if made.Version != (server.Version{}) {
 		series = string(made.Flavour) + ":" + made.Version.Series()
 	}
-	here := *finder
-	here.NoFetch, here.Progress = true, nil
 	for _, text := range []string{series, os.Getenv(software.EnvServer), string(made.Flavour)} {
 		if text == "" {
 			continue

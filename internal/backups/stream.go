@@ -2,7 +2,6 @@ package backups
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,57 +9,38 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
+	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/xbstream"
 )
 
 // openStream opens the file of a stream, which may be compressed as a whole. ok says that it is one.
-func openStream(name string) (r io.ReadCloser, ok bool, err error) {
+func openStream(name string) (s *stream, ok bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, false, err
 	}
-	in := bufio.NewReader(f)
-	begin, _ := in.Peek(4) // a file that is shorter is none
-	unpacked := io.Reader(in)
-	closers := []io.Closer{f}
-	switch {
-	case strings.HasPrefix(string(begin), "\x1f\x8b"):
-		unpacked, err = gzip.NewReader(in)
-	case string(begin) == "\x28\xb5\x2f\xfd":
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(in); err == nil {
-			unpacked, closers = z, append(closers, z.IOReadCloser())
-		}
-	}
+	unpacked, err := dumpfile.NewPart(f, name)
 	if err != nil { // as a dump it is told what is wrong
 		return nil, false, f.Close()
 	}
-	again := bufio.NewReader(unpacked)
-	magic, _ := again.Peek(len(xbstream.Magic))
-	s := streamReader{again, closers}
+	s = &stream{bufio.NewReader(unpacked), unpacked, f}
+	magic, _ := s.Peek(len(xbstream.Magic)) // a file that is shorter is none
 	if string(magic) != xbstream.Magic {
 		return nil, false, s.Close()
 	}
 	return s, true, nil
 }
 
-type streamReader struct {
-	io.Reader
-	closers []io.Closer
+// stream is a physical backup in one file, unpacked.
+type stream struct {
+	*bufio.Reader
+	unpacked, file io.Closer
 }
 
-func (s streamReader) Close() (err error) {
-	for _, c := range slices.Backward(s.closers) {
-		err = errors.Join(err, c.Close())
-	}
-	return err
-}
+func (s *stream) Close() error { return errors.Join(s.unpacked.Close(), s.file.Close()) }
 
 // lookAtStream reads a stream once to know what it is of, which stands near its end. ok says that it is one.
 func (b *Backup) lookAtStream(ctx context.Context) (ok bool, err error) {
@@ -79,7 +59,12 @@ func (b *Backup) lookAtStream(ctx context.Context) (ok bool, err error) {
 		}
 		return b.refuseWrapped(c.Path)
 	})
-	if err == nil {
+	switch {
+	case errors.Is(err, xbstream.ErrSparse):
+		err = RefusedError{fmt.Errorf("verify %s: %w\nhint: xbstream -x -C DIR < FILE, and ramaria verify DIR", b.Name, err)}
+	case err == nil && small[checkpointFiles[0]]+small[checkpointFiles[1]] == "":
+		err = fmt.Errorf("it has no %s, which comes last: the stream is cut short", checkpointFiles[1])
+	case err == nil:
 		err = b.physicalFrom(small)
 	}
 	if err == nil {

@@ -136,8 +136,8 @@ func (o *dumpFlags) target(q *dumper.Request) error {
 	default:
 		return usageError{fmt.Errorf("--compress %s: it is zst or gz\nhint: --compress zst", o.compress)}
 	}
-	if o.jobs < 1 || o.jobs > maxDumpers {
-		return usageError{fmt.Errorf("--jobs %d: it is from 1 to %d\nhint: leave it out", o.jobs, maxDumpers)}
+	if o.jobs < 1 || o.jobs > dumper.MaxDumpers {
+		return usageError{fmt.Errorf("--jobs %d: it is from 1 to %d\nhint: leave it out", o.jobs, dumper.MaxDumpers)}
 	}
 	size, err := volume.ParseSize(o.partSize)
 	if err != nil {
@@ -148,9 +148,6 @@ func (o *dumpFlags) target(q *dumper.Request) error {
 	}
 	return nil
 }
-
-// maxDumpers is how many dumpers may read at once, each by a connection.
-const maxDumpers = 64
 
 type packFlags struct {
 	out          string

@@ -39,8 +39,8 @@ type Dump struct {
 	Databases []string
 	// Notes are what people should know of what is not loaded, or is assumed.
 	Notes []string
-	// Bytes is the size of its files.
-	Bytes int64
+	// Bytes is the size of its files, and Packed that of those that are compressed.
+	Bytes, Packed int64
 
 	dir *dir
 }
@@ -53,6 +53,7 @@ type dir struct {
 	path  string
 	root  *os.Root
 	names []string         // of the files below it, sorted
+	lost  []string         // links out of it, or to nothing
 	sizes map[string]int64 // by name
 	watch io.Writer
 }
@@ -82,8 +83,11 @@ func Open(path string, watch io.Writer) (*Dump, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	found.dir = d
-	for _, size := range d.sizes {
+	for name, size := range d.sizes {
 		found.Bytes += size
+		if name != bare(name) {
+			found.Packed += size
+		}
 	}
 	return found, nil
 }
@@ -94,12 +98,22 @@ func (d *dir) read() (*Dump, error) {
 	}
 	slices.Sort(d.names)
 	for _, layout := range layouts {
-		if found, err := layout(d); found != nil || err != nil {
-			return found, err
+		found, err := layout(d)
+		if found == nil && err == nil {
+			continue
 		}
+		for _, name := range d.lost {
+			if err == nil && slices.Contains(ofDumps, path.Ext(bare(name))) {
+				return nil, d.fault(name, again, "it is a link out of the directory, or to nothing, and is not followed")
+			}
+		}
+		return found, err
 	}
 	return nil, nil
 }
+
+// ofDumps are the endings of files that a layout knows.
+var ofDumps = []string{".sql", ".txt", ".dat", ".tsv", ".json"}
 
 // maxFiles bounds the files of a directory.
 const maxFiles = 5_000_000
@@ -123,7 +137,8 @@ func (d *dir) list(below string) error {
 		default:
 			info, err := d.root.Stat(name)
 			if err != nil {
-				continue // a link that leads nowhere, or out: opening it would tell
+				d.lost = append(d.lost, name)
+				continue
 			}
 			if !info.Mode().IsRegular() {
 				continue
@@ -153,7 +168,7 @@ func (d *dir) find(name string) string {
 	return ""
 }
 
-var compressed = []string{"", ".gz", ".zst", ".xz"}
+var compressed = []string{"", ".gz", ".zst", ".xz", ".bz2"}
 
 // bare returns a name without the ending of a compression.
 func bare(name string) string {

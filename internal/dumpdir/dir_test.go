@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,8 @@ func TestLayouts(t *testing.T) {
 			"item.sql item.txt=item item.sql z.sql a.sql"},
 		{"--dir", map[string]string{"one/item.sql": "CREATE TABLE `item` (id INT);\n", "one/item.txt": "1\n", "a@0020b/x.sql": "CREATE TABLE `x` (id INT);\n", "a@0020b/x.txt": ""}, "a@0020b a@0020b/x.sql one one/item.sql a@0020b/x.txt=x one/item.txt=item"},
 		{"dumps that stand for themselves", map[string]string{"a.sql": "x", "b.sql": "x", "sub/c.sql": "x", "sub/c.txt": "x"}, ""},
+		{"a dump beside a text about it", map[string]string{"shop.sql": "CREATE TABLE `a` (id INT);\nINSERT INTO `a` VALUES (1);\n", "shop.txt": "about it\n"}, ""},
+		{"--tab, packed by bzip2", with(tabFiles, "b.sql", "CREATE TABLE `b` (id INT) ENGINE=InnoDB;\n", "b.txt.bz2", "BZh9\x17rE8P\x90\x00\x00\x00\x00"), "b.sql item.sql b.txt.bz2=b item.txt=item"},
 		{"nothing", map[string]string{"x": ""}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,6 +149,9 @@ func TestLayoutFaults(t *testing.T) {
 		{"MySQL Shell, outside", with(shellFiles, "@.json", strings.Replace(about, `"shop":"shop"`, `"shop":"../shop"`, 1)), "d: a name in it leads out of the directory: ../shop.json"},
 		{"MySQL Shell, broken", with(shellFiles, "shop.json", "{"), "d/shop.json: the file cannot be read"},
 		{"MySQL Shell, decoded by something", with(shellFiles, "shop@item.json", strings.Replace(table, `"columns":["id"]`, `"columns":["id"],"decodeColumns":{"id":"SLEEP"}`, 1)), "column id is to be decoded by SLEEP"},
+		{"--tab, a table without rows", with(tabFiles, "b.sql", "CREATE TABLE `b` (id INT) ENGINE=InnoDB;\n"), "d/b.txt: the file is not there, and would have the rows of table b"},
+		{"--tab, a table that is not made", with(tabFiles, "b.sql", " ", "b.txt", "1\n"), "d/b.sql: it does not make one table, whose rows would lie in b.txt"},
+		{"--tab, a dump beside a text", with(tabFiles, "b.sql", "CREATE TABLE `b` (id INT);\nINSERT INTO `b` VALUES (1);\n", "b.txt", "about b\n"), "d/b.sql: it does not make one table"},
 		{"--tab, rows without a table", with(tabFiles, "other.txt", "1\n"), "d/other.txt: the file other.sql is missing, which makes its table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,6 +217,16 @@ func TestFilesOutside(t *testing.T) {
 		d.Close()
 		t.Error("a link that leads out is read")
 	}
+	dir = made(t, with(tabFiles, "b.sql", "CREATE TABLE `b` (id INT);\n"))
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "b.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := Open(dir, io.Discard); err == nil || !strings.Contains(err.Error(), "d/b.txt: it is a link out of the directory, or to nothing") {
+		if d != nil {
+			d.Close()
+		}
+		t.Errorf("a link that leads out is passed over: %v", err)
+	}
 	dir = made(t, with(tabFiles, "item.txt", ""))
 	if err := os.Symlink("item.sql", filepath.Join(dir, "item.txt")); err != nil {
 		t.Fatal(err)
@@ -220,4 +236,19 @@ func TestFilesOutside(t *testing.T) {
 		t.Fatalf("a link inside is not read: %v", err)
 	}
 	d.Close()
+}
+
+// TestTabTimes reads times in UTC where the head of a table's file says that they are.
+func TestTabTimes(t *testing.T) {
+	for head, want := range map[string]bool{"/*!40103 SET TIME_ZONE='+00:00' */;\n": true, "": false} {
+		d, err := Open(made(t, with(tabFiles, "item.sql", head+"CREATE TABLE `item` (id INT);\n")), io.Discard)
+		if err != nil || d == nil {
+			t.Fatal(err)
+		}
+		rows := d.Parts[len(d.Parts)-1]
+		if utc := slices.Contains(rows.Settings, inUTC); rows.Rows == nil || utc != want || slices.Contains(d.Notes, localTimes) == want {
+			t.Errorf("head %q: %v, %v", head, rows.Settings, d.Notes)
+		}
+		d.Close()
+	}
 }

@@ -217,9 +217,12 @@ func (m *mydumperDir) byLines(name, inFile string) dump.Part {
 			return nil, err
 		}
 		defer in.Close()
-		text, err := io.ReadAll(io.LimitReader(in, maxText))
+		text, err := io.ReadAll(io.LimitReader(in, maxText+1))
 		if err != nil {
 			return nil, err
+		}
+		if len(text) > maxText {
+			return nil, m.fault(name, again, "the file has more than %d MB, and should be a small one", maxText>>20)
 		}
 		text = noCharset.ReplaceAll(text, []byte("SET NAMES utf8mb4;\n;\n;\n"))
 		text = bytes.ReplaceAll(text, []byte(";\n"), []byte(lineDelimiter+"\n"))

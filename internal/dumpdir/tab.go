@@ -16,8 +16,13 @@ import (
 
 // tabSettings are those of the head of such a dump, for its rows.
 var tabSettings = []string{
-	"SET NAMES utf8mb4", "SET time_zone = '+00:00'", "SET foreign_key_checks = 0", "SET unique_checks = 0", "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
+	"SET NAMES utf8mb4", inUTC, "SET foreign_key_checks = 0", "SET unique_checks = 0", "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
 }
+
+const (
+	inUTC      = "SET time_zone = '+00:00'"
+	localTimes = "TIMESTAMP values are read in the server's time zone: the files do not say that they are in UTC (mysqldump --skip-tz-utc)"
+)
 
 // tabOptions are those that the server writes such files by unless it is told otherwise; each column is
 // in its own character set. https://mariadb.com/kb/en/mariadb-dump/
@@ -33,9 +38,14 @@ func tab(d *dir) (*Dump, error) {
 	for _, name := range d.names {
 		if before, ok := strings.CutSuffix(bare(name), ".sql"); ok {
 			databases[path.Dir(name)] = append(databases[path.Dir(name)], name)
-			if d.find(before+".txt") != "" {
-				rows[path.Dir(name)] = true
+			if d.find(before+".txt") == "" {
+				continue
 			}
+			made, err := look(d, name)
+			if err != nil {
+				return nil, err
+			}
+			rows[path.Dir(name)] = rows[path.Dir(name)] || made.tables == 1 && !made.rows // else a dump beside a text about it
 		}
 	}
 	if len(rows) == 0 || !rows["."] && len(databases["."]) > 0 {
@@ -86,12 +96,16 @@ func (t *tabDir) database(below string, files []string) error {
 
 // table adds what makes a table or a view, its rows, and its triggers.
 func (t *tabDir) table(file, database string) error {
-	made, err := t.look(file)
+	made, err := look(t.dir, file)
 	if err != nil {
 		return err
 	}
 	// The files do not say it, and a table may come before the one that it refers to.
 	p := t.statements(file, database, []string{"SET foreign_key_checks = 0"})
+	rows := t.find(strings.TrimSuffix(bare(file), ".sql") + ".txt")
+	if rows != "" && (made.tables != 1 || made.rows) {
+		return t.fault(file, again+"; or move away what is none of the dump", "it does not make one table, whose rows would lie in %s", path.Base(rows))
+	}
 	if made.table == "" {
 		text, err := t.text(file)
 		if err != nil {
@@ -107,15 +121,25 @@ func (t *tabDir) table(file, database string) error {
 		p.Pick = func(kind dump.StatementKind) bool { return kind != dump.StatementTrigger }
 	}
 	t.tables = append(t.tables, p)
-	rows := t.find(strings.TrimSuffix(bare(file), ".sql") + ".txt")
+	if rows == "" && made.shape != nil && made.shape.InnoDB {
+		txt := strings.TrimSuffix(bare(file), ".sql") + ".txt"
+		return t.fault(txt, again+"; or, if its table was dumped without rows, make it: touch "+path.Base(txt), "the file is not there, and would have the rows of table %s", made.table)
+	}
 	if rows == "" {
 		return nil
+	}
+	settings := tabSettings
+	if !made.utc {
+		settings = slices.DeleteFunc(slices.Clone(settings), func(text string) bool { return text == inUTC })
+		if !slices.Contains(t.dump.Notes, localTimes) {
+			t.dump.Notes = append(t.dump.Notes, localTimes)
+		}
 	}
 	skip, err := t.header(rows, made.shape)
 	if err != nil {
 		return err
 	}
-	t.rows = append(t.rows, t.dir.rows(rows, database, tabSettings, dump.RowFile{Table: made.table, Options: tabOptions, Lines: tabFormat, Skip: skip, Bytes: -1}))
+	t.rows = append(t.rows, t.dir.rows(rows, database, settings, dump.RowFile{Table: made.table, Options: tabOptions, Lines: tabFormat, Skip: skip, Bytes: -1}))
 	return nil
 }
 
@@ -124,18 +148,24 @@ type tabMade struct {
 	table, view string
 	shape       *dump.Table
 	triggers    bool
+	tables      int  // how many it makes
+	rows        bool // it has some itself; what stands behind them is not looked at
+	utc         bool // its head says that times are
 }
+
+var setsZone = regexp.MustCompile(`(?i)\bSET\s+TIME_ZONE\s*=\s*'\+00:00'`)
 
 var viewName = regexp.MustCompile("(?i)\\bVIEW\\s+`((?:[^`]|``)+)`\\s+AS\\b")
 
-func (t *tabDir) look(file string) (tabMade, error) {
+func look(d *dir, file string) (tabMade, error) {
 	var made tabMade
-	in, err := t.open(file, io.Discard)
+	in, err := d.open(file, io.Discard)
 	if err != nil {
 		return made, err
 	}
 	defer in.Close()
-	scanner := dump.NewScanner(in, t.show(file))
+	scanner := dump.NewScanner(in, d.show(file))
+	scanner.ByRows()
 	for {
 		st, err := scanner.Next()
 		if errors.Is(err, io.EOF) {
@@ -144,8 +174,13 @@ func (t *tabDir) look(file string) (tabMade, error) {
 		if err != nil {
 			return made, err
 		}
+		if st.Rows != nil {
+			made.rows = true
+			return made, nil
+		}
 		switch class := dump.Classify(st.Text, st.Delimiter); class.Kind {
 		case dump.StatementCreateTable:
+			made.tables++
 			made.table = class.Table
 			made.shape, _ = dump.ParseTable(st.Text)
 		case dump.StatementTrigger:
@@ -154,6 +189,7 @@ func (t *tabDir) look(file string) (tabMade, error) {
 			if m := viewName.FindSubmatch(st.Text); m != nil {
 				made.view = strings.ReplaceAll(string(m[1]), "``", "`")
 			}
+			made.utc = made.utc || setsZone.Match(st.Text)
 		}
 	}
 }

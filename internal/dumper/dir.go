@@ -26,6 +26,9 @@ type Dir struct {
 	Jobs int
 }
 
+// MaxDumpers is how many dumpers may read at once, each by a connection.
+const MaxDumpers = 64
+
 // dirJob is a directory that is being written.
 type dirJob struct {
 	*job
@@ -172,10 +175,20 @@ func (d *dirJob) only(database string, want func(table) bool, args ...string) []
 			wanted = append(wanted, t.name)
 		}
 	}
-	if d.alike(database) && len(wanted) > 0 {
+	if len(wanted) > 0 && (d.alike(database) || length(others) > mostArguments) {
 		return slices.Concat(args, []string{"--", database}, wanted)
 	}
 	return slices.Concat(args, others, []string{"--", database})
+}
+
+// mostArguments is how long what a dumper is to leave out may be, in bytes: a program takes 2 MB of arguments.
+const mostArguments = 1 << 20
+
+func length(words []string) (n int) {
+	for _, w := range words {
+		n += len(w) + 1
+	}
+	return n
 }
 
 // writeRows writes the rows of some tables, and says when the transaction that reads them has begun.

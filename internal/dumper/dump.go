@@ -82,6 +82,9 @@ func (e RefusedError) Unwrap() error { return e.error }
 // moment, others as they are when they are read. The file, or directory, appears once it is complete.
 func Dump(ctx context.Context, from Source, q Request) (Dumped, error) {
 	j := &job{Request: q, Source: from, args: append(Whole(from.Server), from.Server.DumperAlone()...), done: Dumped{Databases: q.Databases}}
+	if q.Dir != nil && len(q.Databases) > MaxDumpers {
+		return j.done, RefusedError{fmt.Errorf("dump instance %s: a directory is of %d databases at most, each of which has a dumper of its own\nhint: name some of them at a time, or write one file: -o dump.sql.zst", q.Name, MaxDumpers)}
+	}
 	if q.History && !from.Server.Dumper.Knows("dump-history") {
 		return j.done, fmt.Errorf("dump instance %s: the dumper of %s writes no earlier rows\nhint: leave --history out; MariaDB has it from 10.11 on", q.Name, from.Server.Name())
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
 )
@@ -35,9 +36,13 @@ func Dir(path string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read directory of dumps: %w", err)
 		}
-		if fi.Mode().IsRegular() {
-			dumps = append(dumps, p)
+		if !fi.Mode().IsRegular() {
+			continue
 		}
+		if err := refuseLink(path, p, e); err != nil {
+			return nil, err
+		}
+		dumps = append(dumps, p)
 	}
 	if len(dumps) == 0 {
 		if err := strangerDir(path, entries); err != nil {
@@ -46,7 +51,33 @@ func Dir(path string) ([]string, error) {
 		return nil, &dump.Error{File: path, Msg: "there is no dump in this directory",
 			Hint: "put files named " + strings.Join(endings, ", ") + " there, or name the dump itself"}
 	}
-	return dumps, nil
+	return dumps, complete(path, dumps)
+}
+
+// refuseLink refuses a link of another user that leads out of a directory of dumps: who may put files there would have us
+// read, and tell of, what he may not.
+func refuseLink(dir, path string, e os.DirEntry) error {
+	if e.Type()&os.ModeSymlink == 0 {
+		return nil
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("read directory of dumps: %w", err)
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) == os.Geteuid() {
+		return nil
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("read directory of dumps: %w", err)
+	}
+	if filepath.Dir(to) == dir {
+		return nil
+	}
+	return &dump.Error{File: path, Msg: "it is a link out of the directory, which another user has made", Hint: "name the file itself: " + to}
 }
 
 // foreign refuses the directories of programs that write the rows of a table, or its

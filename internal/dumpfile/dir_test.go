@@ -187,3 +187,38 @@ func TestDirsOfOtherProgramsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnDirectory: a directory of ours that lacks a file is refused, and so is a link out of it that somebody else has made.
+func TestOwnDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"0-schema.sql": "x;", "1-a.0001.sql": "x;", "9-objects.sql": "x;", sumsFile: "00  0-schema.sql\n00  1-a.0001.sql\n00  9-objects.sql\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := Dir(dir); err != nil || len(all) != 3 {
+		t.Fatal(all, err)
+	}
+	rows := filepath.Join(dir, "1-a.0001.sql")
+	if err := os.Remove(rows); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dir(dir); err == nil || !strings.Contains(err.Error(), "1-a.0001.sql: the file is not there, which SHA256SUMS names") {
+		t.Error(err)
+	}
+	if err := os.Symlink("/etc/hostname", rows); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dir(dir); err != nil {
+		t.Errorf("a link of one's own is refused: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return // a link of another user takes root to make
+	}
+	if err := os.Lchown(rows, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Dir(dir); err == nil || !strings.Contains(err.Error(), "it is a link out of the directory, which another user has made") {
+		t.Error(err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ramaria-db/ramaria/internal/backups"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
+	"github.com/ramaria-db/ramaria/internal/dump"
 	"github.com/ramaria-db/ramaria/internal/image"
 	"github.com/ramaria-db/ramaria/internal/progress"
 	"github.com/ramaria-db/ramaria/internal/server"
@@ -45,8 +46,9 @@ func (e *Engine) Verify(ctx context.Context, q VerifyRequest) (*verify.Report, e
 	}
 	v := &verification{e: e, q: q, report: r}
 	err := v.run(ctx)
-	if unfit, ok := errors.AsType[image.UnfitError](err); ok {
-		r.Error, err = unfit.Error(), nil
+	_, damaged := errors.AsType[*dump.Error](err)
+	if _, unfit := errors.AsType[image.UnfitError](err); (unfit || damaged) && ctx.Err() == nil {
+		r.Error, err = err.Error(), nil
 	}
 	if err != nil {
 		return nil, err
@@ -73,12 +75,12 @@ type verification struct {
 // run restores the backup, and has it checked.
 func (v *verification) run(ctx context.Context) error {
 	named := cmp.Or(v.q.Source, v.q.Backup)
-	archived, err := v.e.isArchive(named)
+	archive, err := v.e.archiveMeant(named)
 	if err != nil {
 		return err
 	}
-	if archived {
-		return v.restore(ctx, named)
+	if archive != "" {
+		return v.restore(ctx, archive)
 	}
 	if named != Stdin {
 		if err := v.open(ctx, named); err != nil {
@@ -174,11 +176,9 @@ func (v *verification) changed(at time.Time, by string) {
 // check has all that a server holds checked.
 func (v *verification) check(ctx context.Context, t image.Trial) error {
 	v.report.RestoreSeconds = t.Took.Seconds()
-	for _, end := range t.Ends {
-		if at := backups.CompletedAt(end); !at.IsZero() {
-			v.report.LastChange = nil
-			v.changed(at, backups.ByDumper)
-		}
+	if at := oldest(t.Ends); !at.IsZero() {
+		v.report.LastChange = nil
+		v.changed(at, backups.ByDumper)
 	}
 	db, err := dbconn.Open(t.Socket, t.Login, "")
 	if err != nil {
@@ -186,6 +186,16 @@ func (v *verification) check(ctx context.Context, t image.Trial) error {
 	}
 	defer db.Close()
 	return v.checkAll(ctx, db, t.LogTail)
+}
+
+// oldest is when the oldest of some dumps was completed, by their ends: what they hold together is no younger.
+func oldest(ends [][]byte) (oldest time.Time) {
+	for _, end := range ends {
+		if at := backups.CompletedAt(end); !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	return oldest
 }
 
 // checkAll checks what a server holds; what its log says is told where it died.

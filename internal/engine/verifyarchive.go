@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/archive"
@@ -23,19 +23,18 @@ const kindArchive = "archive"
 // byLog says what tells when an archive last changed.
 const byLog = "the last transaction of its log"
 
-// isArchive reports whether a backup is an archive, or a copy of one in a bucket.
-func (e *Engine) isArchive(named string) (bool, error) {
-	if named == Stdin || instance.IsBucket(named) {
-		return named != Stdin, nil
+// archiveMeant is the archive that a backup is, as ramaria restore takes it: the name of an instance, the URL of a bucket,
+// a path; "" for another backup.
+func (e *Engine) archiveMeant(named string) (string, error) {
+	switch fi, err := os.Stat(named); {
+	case named == Stdin:
+		return "", nil
+	case instance.IsBucket(named), errors.Is(err, fs.ErrNotExist) && e.leftArchive(named):
+		return named, nil
+	case err == nil && fi.IsDir() && durable.Exists(named):
+		return filepath.Abs(named)
 	}
-	fi, err := os.Stat(named)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e.leftArchive(named), nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("verify: %w", err)
-	}
-	return fi.IsDir() && durable.Exists(named), nil
+	return "", nil
 }
 
 // leftArchive reports whether an instance of that name has, or has left, an archive.

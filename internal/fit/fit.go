@@ -82,7 +82,12 @@ func (f *Fit) Statement(ctx context.Context, text, meant []byte) ([]byte, bool, 
 
 // Rows reports whether the rows of an INSERT go into their table at all; head is what stands before them.
 func (f *Fit) Rows(head []byte) bool {
-	if f.Accounts != Skip || !dbconn.SystemSchema(cmp.Or(dump.ParseInsert(head).Database, f.database)) {
+	return f.Accounts != Skip || f.RowsOf(dump.ParseInsert(head).Database)
+}
+
+// RowsOf reports the same of rows for a table of a database, "" for the current one.
+func (f *Fit) RowsOf(database string) bool {
+	if f.Accounts != Skip || !dbconn.SystemSchema(cmp.Or(database, f.database)) {
 		return true
 	}
 	f.notes.add(ofAccounts, "the database mysql")

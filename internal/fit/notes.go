@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// notes are what was left out and changed, by subject, in the order in which it came.
-type notes []note
+// notes are what was left out and changed, by subject, in the order in which it came. Sessions at work add to them at once.
+type notes struct {
+	lock sync.Mutex
+	list []note
+}
 
 type note struct {
 	subject string
@@ -17,12 +21,14 @@ type note struct {
 
 // add counts an item.
 func (n *notes) add(subject, item string) {
-	i := slices.IndexFunc(*n, func(is note) bool { return is.subject == subject })
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	i := slices.IndexFunc(n.list, func(is note) bool { return is.subject == subject })
 	if i < 0 {
-		i = len(*n)
-		*n = append(*n, note{subject: subject})
+		i = len(n.list)
+		n.list = append(n.list, note{subject: subject})
 	}
-	is := &(*n)[i]
+	is := &n.list[i]
 	j := slices.Index(is.items, item)
 	if j < 0 {
 		j = len(is.items)
@@ -61,8 +67,10 @@ const shown = 12
 
 // Notes returns a line for each subject; file is what the dump is called.
 func (f *Fit) Notes(file string) []string {
+	f.notes.lock.Lock()
+	defer f.notes.lock.Unlock()
 	var lines []string
-	for _, n := range f.notes {
+	for _, n := range f.notes.list {
 		items := make([]string, 0, len(n.items))
 		for i, item := range n.items {
 			if n.subject != ofSettings && n.subject != ofRestores && n.subject != ofModes && n.counts[i] > 1 {

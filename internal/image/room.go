@@ -2,10 +2,12 @@ package image
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"time"
 
+	"github.com/ramaria-db/ramaria/internal/dumpdir"
 	"github.com/ramaria-db/ramaria/internal/dumpfile"
 	"github.com/ramaria-db/ramaria/internal/sys"
 	"github.com/ramaria-db/ramaria/internal/volume"
@@ -45,6 +47,17 @@ func (b *build) estimate(ctx context.Context) (int64, error) {
 	for _, s := range b.inputs {
 		switch s.kind {
 		case kindDump:
+			if s.dir {
+				d, err := dumpdir.Open(s.path, io.Discard)
+				if err != nil {
+					return 0, err
+				}
+				need += d.Bytes + d.Packed*(packedRatio-1)
+				if err := d.Close(); err != nil {
+					return 0, err
+				}
+				continue
+			}
 			fi, err := os.Stat(s.path)
 			if err != nil {
 				return 0, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -101,7 +102,7 @@ func (b *build) try(ctx context.Context, use func(context.Context, Trial) error)
 		began = time.Now()
 	}
 	if err := b.revive(ctx); err != nil {
-		return b.unfit(ctx, err)
+		return err
 	}
 	used := false
 	err := b.serve(ctx, b.toLoad(), func(p *server.Process, _ dbconn.Passwordless) error {
@@ -132,6 +133,15 @@ func (b *build) fill(ctx context.Context) (err error) {
 	if err := errors.Join(b.trial.Fill(ctx, to), to.Close()); err != nil {
 		return b.unfit(ctx, err)
 	}
+	if err := walkDataDir(b.dataDir(), func(string, fs.DirEntry) error { return nil }); err != nil { // nothing leads out
+		return err
+	}
+	if b.older, err = checkMaker(b.dataDir(), b.Server); err != nil {
+		return err
+	}
+	if err := server.CheckExternalTables(b.dataDir()); err != nil {
+		return err
+	}
 	if b.image.PageSize, err = pageSize(b.dataDir()); err != nil {
 		return b.blame(err)
 	}
@@ -149,10 +159,13 @@ func (b *build) revive(ctx context.Context) error {
 	if prepare := b.trial.Prepare; prepare != nil {
 		d := TrialDir{Data: b.dataDir(), Tmp: filepath.Join(b.dir, "tmp"), Account: b.Account}
 		if err := prepare(ctx, d); err != nil {
-			return err
+			return b.explain(ctx, err)
 		}
 	}
-	return b.settle(ctx)
+	if err := b.settle(ctx); err != nil {
+		return b.unfit(ctx, err)
+	}
+	return nil
 }
 
 // unfit is err as the sources' fault, but for an interrupt or a lack of room.

@@ -254,12 +254,12 @@ func (l *loader) read(ctx context.Context) error {
 				continue
 			}
 		}
-		if st.Rows != nil && !l.fit.Rows(st.Text) {
-			continue
-		}
-		if head, err := l.heads(ctx, &st); err != nil {
+		if head, err := l.heads(ctx, &st); err != nil { // which may choose a database
 			return err
 		} else if head || !l.picked(&st) {
+			continue
+		}
+		if st.Rows != nil && !l.fit.Rows(st.Text) {
 			continue
 		}
 		if st.Rows != nil {

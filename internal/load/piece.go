@@ -45,6 +45,9 @@ func (l *loader) rowPart(ctx context.Context, p *dump.Part) error {
 	if err := l.beginSession(ctx); err != nil {
 		return err
 	}
+	if !l.fit.RowsOf(p.Database) {
+		return nil
+	}
 	in, err := l.openPart(ctx, p)
 	if err != nil {
 		return err
@@ -80,6 +83,9 @@ func (l *loader) rowPart(ctx context.Context, p *dump.Part) error {
 
 // rowFault completes an error about a file of rows.
 func (l *loader) rowFault(r *rowReader, f *dump.RowFile, err error) error {
+	if errors.Is(err, errRowLong) {
+		return &dump.Error{File: l.name, Line: r.line, Msg: err.Error(), Hint: "lines may end otherwise than the dump says: copy or make the dump again"}
+	}
 	if !errors.Is(err, errRowCut) {
 		return err
 	}

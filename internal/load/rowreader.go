@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/ramaria-db/ramaria/internal/dump"
@@ -10,6 +11,9 @@ import (
 
 // errRowCut says that a file ends in the middle of a row.
 var errRowCut = errors.New("the file ends in the middle of a row")
+
+// errRowLong says that a row is larger than any that a server takes.
+var errRowLong = fmt.Errorf("a row has more than %d MB", dump.MaxStatement>>20)
 
 // rowReader reads a file of rows in pieces of whole rows.
 type rowReader struct {
@@ -57,6 +61,9 @@ func (r *rowReader) next(size int) (text []byte, ends []int, err error) {
 		}
 		if r.eof {
 			return nil, nil, errRowCut
+		}
+		if len(r.rest) > dump.MaxStatement {
+			return nil, nil, errRowLong
 		}
 		size = 2 * len(r.rest) // a row that is longer than that
 	}

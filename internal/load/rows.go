@@ -388,8 +388,8 @@ func (l *loader) leave(ctx context.Context) error {
 	idle := t.outstanding == 0 && t.keys != ""
 	l.lock.Unlock()
 	t.rows.rows, t.rows.ends, t.rows.from = nil, nil, nil
-	if idle {
-		return l.hand(ctx, &chunk{table: t, sets: l.sets, epoch: l.at.epoch})
+	if idle { // in the session of its rows: the reader may not have told the server of later settings
+		return l.hand(ctx, &chunk{table: t, sets: t.rows.sets, epoch: t.rows.epoch})
 	}
 	return nil
 }

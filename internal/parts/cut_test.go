@@ -1,9 +1,13 @@
 package parts
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +65,16 @@ func cutInto(t *testing.T, text string, most int64, ending string) (map[string]s
 		}
 		files[e.Name()] = string(b)
 	}
+	summed := ""
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if name != sumsFile {
+			summed += fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(files[name])), name)
+		}
+	}
+	if diff := cmp.Diff(summed, files[sumsFile]); diff != "" {
+		t.Error(diff)
+	}
+	delete(files, sumsFile)
 	return files, done, nil
 }
 
@@ -134,5 +148,24 @@ func TestDir(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Errorf("after an end without Keep: %v, %v", entries, err)
+	}
+}
+
+// TestCreateElsewhere refuses a directory that cannot appear by a rename, before anything is dumped.
+func TestCreateElsewhere(t *testing.T) {
+	if _, err := Create("/proc", "", 0o600); err == nil || !strings.Contains(err.Error(), "another file system is mounted there") {
+		t.Error(err)
+	}
+	t.Chdir(t.TempDir())
+	d, err := Create(".", "", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := os.WriteFile("in-the-way", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Keep(); err == nil || !strings.Contains(err.Error(), "hint: something was written there meanwhile") {
+		t.Error(err)
 	}
 }

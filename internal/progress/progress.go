@@ -4,6 +4,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -44,6 +45,8 @@ const settled = 300 * time.Millisecond
 type bar struct {
 	*progressbar.ProgressBar
 	began time.Time
+
+	lock  sync.Mutex
 	early int64 // bytes that came before
 }
 
@@ -53,6 +56,8 @@ func (b *bar) Write(p []byte) (int, error) {
 }
 
 func (b *bar) add(n int64) error {
+	b.lock.Lock()
+	defer b.lock.Unlock()
 	b.early += n
 	if time.Since(b.began) < settled {
 		return nil

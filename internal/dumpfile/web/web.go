@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/bucket/s3"
@@ -158,6 +159,9 @@ func (d *Dump) fault(err error) error {
 		return fmt.Errorf("fetch %s: %w\nhint: name the place where the dump is, by https", d.Name, err)
 	case errors.As(err, &certificate):
 		return fmt.Errorf("fetch %s: the certificate of the server is not to be trusted: %w\nhint: SSL_CERT_FILE=CA.pem names the authority of your own servers", d.Name, certificate.Err)
+	}
+	if text := err.Error(); strings.Contains(text, "://") || strings.Contains(text, "Location") { // a URL, which may be a secret
+		return fmt.Errorf("fetch %s: the server's answer is none: it leads to what is no URL\nhint: curl -I shows what it says", d.Name)
 	}
 	return fmt.Errorf("fetch %s: %w", d.Name, err)
 }

@@ -56,6 +56,9 @@ func handler(elsewhere *string) http.Handler {
 			http.Redirect(w, r, "/shop.sql", http.StatusFound)
 		case "/sent-down":
 			http.Redirect(w, r, *elsewhere+"/shop.sql?signature=secret", http.StatusFound)
+		case "/sent-astray":
+			w.Header().Set("Location", "https://h/%zz?signature=secret")
+			w.WriteHeader(http.StatusFound)
 		case "/referer":
 			http.Redirect(w, r, "/referred", http.StatusFound)
 		case "/referred":
@@ -138,6 +141,7 @@ func TestOpenFaults(t *testing.T) {
 		{"an error of the server", tls + "/error", "the server answered 500"},
 		{"cut short", tls + "/short.sql", "the connection ended after 24 of 1000 bytes\nhint: try again"},
 		{"sent on to http", tls + "/sent-down", "/sent-down: redirected to " + plain + "/shop.sql, which is not https\nhint: "},
+		{"sent on to what is no URL", tls + "/sent-astray", "/sent-astray: the server's answer is none: it leads to what is no URL\nhint: "},
 		{"sent on for ever", tls + "/in-a-circle", "redirected more than 10 times"},
 		{"nobody listens", "https://me:secret@127.0.0.1:1/shop.sql?signature=secret", "connection refused"},
 	} {
