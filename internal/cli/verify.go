@@ -49,7 +49,8 @@ only read. It is
   a full backup of mariadb-backup or XtraBackup: its directory, prepared or not, or its stream
 
 The server is of the series that the backup says made it, or a later one. Nobody else can connect
-to it, no event runs, and it follows nobody.
+to it (but to that of an archive, which is an instance meanwhile), no event runs, and it follows
+nobody.
 
 --save keeps the report, and --against compares with it: a table, view, routine, trigger or event
 that is gone, a table that is empty now or has lost more than --max-shrink percent of its rows, and
