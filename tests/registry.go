@@ -270,8 +270,8 @@ var Suites = []Suite{
 	{
 		Name:     "replica",
 		Scripts:  []string{"replica", "replica-sync", "replica-full", "hand-over"},
-		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
-		Flavours: []string{"replica", "replica-sync", "replica-full", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
+		Tests:    []string{"TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestLostAcknowledgement", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
+		Flavours: []string{"replica", "replica-sync", "replica-full", "hand-over", "TestReplicaKilled", "TestSyncOutlivesSource", "TestReplicaOfPlain", "TestReplicaAbroad", "TestReplicaFaults", "TestSyncForeign", "TestLostAcknowledgement", "TestHandOver", "TestHandOverPutBack", "TestReplicaDiverges", "TestReplicaOfPlainDiverges", "TestHandOverDiverges"},
 	},
 	{
 		Name:     "cluster",

@@ -295,6 +295,56 @@ func (h *testHome) received(replica, source *sql.DB) bool {
 	return is.ReadFile == at.File && is.ReadPos >= at.Pos
 }
 
+// TestLostAcknowledgement: a commit goes on that the replica has, and whose acknowledgement was lost with its connection.
+func TestLostAcknowledgement(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	source := openDSN(t, h.ramaria("up", "a", "--database", "shop", "--volume", "shm", "--server", h.daemon()))
+	h.exec(source, "CREATE TABLE t (a INT PRIMARY KEY, b LONGTEXT) ENGINE=InnoDB")
+	h.ramaria("replica", "add", "a", "b", "--sync")
+	exe(t, source, "INSERT INTO shop.t VALUES (1, '')")
+	replica, admin := h.openInstance("b"), h.admin("b")
+	acknowledge := func(how string) {
+		t.Helper()
+		for _, statement := range []string{"STOP SLAVE IO_THREAD", "SET GLOBAL rpl_semi_sync_slave_enabled = " + how, "START SLAVE IO_THREAD"} {
+			exe(t, admin, h.replicating(statement))
+		}
+	}
+	rows := 1
+	h.until("a commit waits that the replica has", func() bool { // its supervisor may have it acknowledge again before
+		acknowledge("OFF")
+		rows++
+		committed := make(chan error, 1)
+		go func(n int) {
+			_, err := source.Exec("INSERT INTO shop.t VALUES (?, '')", n)
+			committed <- err
+		}(rows)
+		h.has(replica, int64(rows))
+		select {
+		case err := <-committed:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return false
+		case <-time.After(time.Second):
+		}
+		acknowledge("ON")
+		select {
+		case err := <-committed:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(patience):
+			t.Fatal("it waits for ever: ", h.ramaria("status", "a"))
+		}
+		return true
+	})
+	exe(t, source, "INSERT INTO shop.t VALUES (1000, '')")
+	if h.says("a", "another semi-synchronous replica") {
+		t.Error("it warns of itself")
+	}
+}
+
 // TestSyncForeign: what another semi-synchronous replica acknowledges is warned of, and another that is to be waited for
 // refused. One that does not come to acknowledge anything leaves nothing.
 func TestSyncForeign(t *testing.T) {

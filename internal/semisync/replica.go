@@ -1,5 +1,5 @@
 // Package semisync acknowledges a server's commits as a semi-synchronous replica does, by position
-// in the binary log. It reads nothing of what the server sends: whoever follows the log as a file
+// in the binary log. It reads nothing of the log that the server sends: whoever follows the log as a file
 // knows what lasts.
 //
 // The invariant: a position is acknowledged only by Ack. What the server takes for one by itself,
@@ -86,6 +86,20 @@ func (r *Replica) start(file string, offset uint32) error {
 	binary.LittleEndian.PutUint32(dump[7:], r.id)
 	if err := r.send(append(dump, file...)); err != nil {
 		return fmt.Errorf("ask for the binary log: %w", err)
+	}
+	return nil
+}
+
+// Begun waits, after Start, until the server has begun to send: it has taken note of the position then. The connection is
+// of no more use but to be closed.
+func (r *Replica) Begun(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Now()) })
+	err := r.answer()
+	if !stop() {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the binary log: %w", err)
 	}
 	return nil
 }

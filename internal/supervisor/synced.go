@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/api"
 	"github.com/ramaria-db/ramaria/internal/dbconn"
 	"github.com/ramaria-db/ramaria/internal/instance"
+	"github.com/ramaria-db/ramaria/internal/semisync"
 	"github.com/ramaria-db/ramaria/internal/server"
 )
 
@@ -234,6 +236,9 @@ func (w *watch) lookAtSync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if stuck && n > 0 {
+		w.note("cannot acknowledge what the replica has", w.acknowledgeApplied(ctx))
+	}
 	why, before := w.whyAway(w.inst.WaitsFor), w.foreign
 	w.foreign = others
 	switch {
@@ -254,6 +259,44 @@ func (w *watch) lookAtSync(ctx context.Context) error {
 		w.log.Warn("commits were answered before the replica had them: KILL QUERY, or Ctrl-C in a client, ended their wait", "replica", w.inst.WaitsFor, "commits", early-w.early)
 	}
 	w.early = early
+	return err
+}
+
+// ackID is the server id by which acknowledgeApplied connects, which no other replica has.
+const ackID = 4294967199
+
+// acknowledgeApplied has commits go on that wait for a replica which has applied all of the log. Its acknowledgement may be
+// lost: it was stopped, or ended, when it had received a transaction and not said so. It connects again by its GTIDs, the
+// source has nothing to send, and neither server says anything any more.
+func (w *watch) acknowledgeApplied(ctx context.Context) error {
+	end, err := w.inst.Server.Dialect().LogEnd(ctx, w.db)
+	if err != nil || end.Pos > math.MaxUint32 {
+		return err
+	}
+	r, err := w.store.Registry.Get(w.inst.WaitsFor)
+	if err != nil {
+		return err
+	}
+	if state, err := r.State(); err != nil || state.Phase != instance.Running {
+		return err
+	}
+	f := replicaNow(r)
+	if f == nil || f.State != replicaFollows || f.LagBytes == nil || *f.LagBytes != 0 || f.Position != fmt.Sprintf("%s:%d", end.File, end.Pos) {
+		return nil
+	}
+	c, err := semisync.Connect(ctx, w.inst.Endpoint.Socket, w.inst.Supervisor, ackID)
+	if err != nil {
+		return err
+	}
+	// The server takes where a replica begins for acknowledged.
+	err = c.Start(ctx, end.File, uint32(end.Pos))
+	if err == nil {
+		err = c.Begun(ctx)
+	}
+	err = errors.Join(err, c.Close())
+	if err == nil {
+		w.log.Info("commits go on that the replica has, whose acknowledgement was lost", "replica", w.inst.WaitsFor, "position", f.Position)
+	}
 	return err
 }
 
