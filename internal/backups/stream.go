@@ -17,7 +17,7 @@ import (
 )
 
 // openStream opens the file of a stream, which may be compressed as a whole. ok says that it is one.
-func openStream(name string) (s *stream, ok bool, err error) {
+func openStream(name string) (_ io.ReadCloser, ok bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, false, err
@@ -26,7 +26,7 @@ func openStream(name string) (s *stream, ok bool, err error) {
 	if err != nil { // as a dump it is told what is wrong
 		return nil, false, f.Close()
 	}
-	s = &stream{bufio.NewReader(unpacked), unpacked, f}
+	s := &stream{bufio.NewReader(unpacked), unpacked, f}
 	magic, _ := s.Peek(len(xbstream.Magic)) // a file that is shorter is none
 	if string(magic) != xbstream.Magic {
 		return nil, false, s.Close()
