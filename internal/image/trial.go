@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ramaria-db/ramaria/internal/dbconn"
@@ -133,7 +134,7 @@ func (b *build) fill(ctx context.Context) (err error) {
 	if err := errors.Join(b.trial.Fill(ctx, to), to.Close()); err != nil {
 		return b.unfit(ctx, err)
 	}
-	if err := walkDataDir(b.dataDir(), func(string, fs.DirEntry) error { return nil }); err != nil { // nothing leads out
+	if err := b.refuseLeadingOut(); err != nil {
 		return err
 	}
 	if b.older, err = checkMaker(b.dataDir(), b.Server); err != nil {
@@ -146,6 +147,19 @@ func (b *build) fill(ctx context.Context) (err error) {
 		return b.blame(err)
 	}
 	return b.Account.GiveTree(b.dataDir())
+}
+
+// refuseLeadingOut refuses what was filled in if it has a server write elsewhere, as walkDataDir does of a directory.
+func (b *build) refuseLeadingOut() error {
+	return filepath.WalkDir(b.dataDir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if rel := strings.TrimPrefix(path, b.dataDir()+"/"); server.LeadsOut(rel, d.Type()) {
+			return fmt.Errorf("restore %s: %s leads to a file elsewhere, which a server on it would write to\nhint: make the backup of a table without DATA DIRECTORY, or verify a dump", b.origin(), rel)
+		}
+		return nil
+	})
 }
 
 // copies reports whether the trial begins with a copied data directory.
