@@ -80,22 +80,16 @@ func refuseLink(dir, path string, e os.DirEntry) error {
 	return &dump.Error{File: path, Msg: "it is a link out of the directory, which another user has made", Hint: "name the file itself: " + to}
 }
 
-// foreign refuses the directories of programs that write the rows of a table, or its
-// schema, into files that mean something by their names.
+// foreign refuses a directory in which the rows of a dump seem to lie in another file, by which its tables would be made
+// empty. Those that programs write so are dumpdir's.
 func foreign(path string, entries []os.DirEntry) error {
 	names := map[string]bool{}
 	for _, e := range entries {
 		names[e.Name()] = true
 	}
 	for name := range names {
-		bare := trimEnding(name)
-		switch {
-		case name == "@.json":
-			return &dump.Error{File: path, Msg: "this is a dump of MySQL Shell, whose rows are not in the .sql files", Hint: "ramaria up, and util.loadDump(\"" + path + "\") of mysqlsh at the address that ramaria env prints; or dump with mysqldump"}
-		case names["metadata"] && name != bare && (strings.HasSuffix(bare, "-schema") || strings.HasSuffix(bare, "-schema-create")):
-			return &dump.Error{File: path, Msg: "this is a directory of mydumper, whose files mean something by their names", Hint: "ramaria up; eval \"$(ramaria env)\"; myloader --defaults-file=\"$MYSQL_HOME/my.cnf\" -d " + path}
-		case name != bare && names[bare+".txt"]:
-			return &dump.Error{File: path, Msg: "the rows of " + name + " seem to lie in " + bare + ".txt, as mysqldump --tab writes them", Hint: "load " + name + " alone (--from " + filepath.Join(path, name) + "), and then the rows by LOAD DATA LOCAL; or dump without --tab"}
+		if bare := trimEnding(name); name != bare && names[bare+".txt"] {
+			return &dump.Error{File: path, Msg: "the rows of " + name + " seem to lie in " + bare + ".txt, as mysqldump --tab writes them", Hint: "if they do not, move " + bare + ".txt away, or load the dumps by their names (--from " + filepath.Join(path, name) + ")"}
 		}
 	}
 	return nil

@@ -168,9 +168,6 @@ func TestDirsOfOtherProgramsAreRefused(t *testing.T) {
 	}{
 		{"pg_dump", []string{"toc.dat", "3321.dat.gz"}, "a directory of PostgreSQL's pg_dump"},
 		{"mongodump", []string{"item.bson", "item.metadata.json"}, "a directory of mongodump"},
-		{"MySQL Shell", []string{"@.json", "@.sql", "shop.sql", "shop@item.sql", "shop@item@@0.tsv.zst"}, "MySQL Shell"},
-		{"mydumper", []string{"metadata", "shop-schema-create.sql", "shop.item-schema.sql", "shop.item.00000.sql"}, "mydumper"},
-		{"mydumper, compressed", []string{"metadata", "shop.item-schema.sql.zst", "shop.item.00000.sql.zst"}, "mydumper"},
 		{"--tab", []string{"item.sql", "item.txt", "z.sql"}, "the rows of item.sql seem to lie in item.txt"},
 		{"dumps with notes", []string{"item.sql", "README.txt", "metadata"}, ""},
 		{"a schema of one's own", []string{"shop-schema.sql", "shop-data.sql"}, ""},
