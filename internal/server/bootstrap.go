@@ -115,7 +115,7 @@ func (s *Server) Settle(ctx context.Context, config string, c Config, dir, logPa
 // log that is too small for the filter, as the 12 KB of a prepared backup are, and waits for ever if it then cannot map the
 // larger one that it makes.
 func settling(dataDir string) Syncing {
-	if fi, err := os.Stat(filepath.Join(dataDir, "ib_logfile0")); err == nil && fi.Size() < sys.LeastRefusedMap {
+	if fi, err := os.Lstat(filepath.Join(dataDir, "ib_logfile0")); err == nil && fi.Mode().IsRegular() && fi.Size() < sys.LeastRefusedMap {
 		return Mapping
 	}
 	return Synced
