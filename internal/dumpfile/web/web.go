@@ -188,7 +188,7 @@ func (d *Dump) Read(p []byte) (int, error) {
 		return n, nil
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) && d.Size >= 0 && d.read < d.Size:
 		return n, fmt.Errorf("fetch %s: %w after %s\nhint: try again", d.Name, errShort, d.progress())
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) && d.ctx.Err() == nil: // else a server may have ended what we ended
 		return n, io.EOF
 	}
 	return n, d.fault(err)
